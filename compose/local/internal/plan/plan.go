@@ -1,0 +1,250 @@
+// Package plan says what the local stack consists of: which processes, with which ports, arguments and environment.
+//
+// It promises that the same settings always give the same plan, with the names and ports that the project's contracts
+// fix, and that no two processes share a port. It starts nothing and asks the system nothing.
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/linkstream/linkstream/compose/local/internal/ports"
+)
+
+// The first ports; region number r and edge number n are added where there are several.
+const (
+	portDashboard  = 8000
+	portLinks      = 8010
+	portLinksRPC   = 8011
+	portAnalytics  = 8020
+	portEdge       = 8080  // + 100 r + n
+	portRedis      = 16379 // + r
+	portPostgres   = 15432
+	portBroker     = 19092
+	portClickHouse = 18123
+
+	adminDashboard    = 9000
+	adminLinks        = 9010
+	adminAnalytics    = 9020
+	adminCacheUpdater = 9030 // + r
+	adminClicks       = 9040
+	adminEdge         = 9080 // + 100 r + n
+
+	maxPort = 65535
+)
+
+// DefaultDomain is the short domain of the first workspace.
+const DefaultDomain = "localhost"
+
+// Names of the processes there is one of.
+const (
+	Postgres   = "postgres"
+	Broker     = "broker"
+	ClickHouse = "clickhouse"
+)
+
+// Kind tells how a process is run and asked whether it is ready.
+type Kind int
+
+// The kinds of processes.
+const (
+	KindPostgres Kind = iota
+	KindRedis
+	KindBroker
+	KindClickHouse
+	KindService
+)
+
+// Tier orders the stop: the highest goes first, so that nothing stops before those who use it.
+type Tier int
+
+// The tiers, from the bottom.
+const (
+	TierStore Tier = iota
+	TierLinks
+	TierWorker // reads streams and stores, asks links
+	TierFront  // what visitors and users talk to
+)
+
+// Process is one process of the stack.
+type Process struct {
+	Name   string
+	Kind   Kind
+	Tier   Tier
+	Binary string // file in Settings.Bin; empty for the system's own Postgres and Redis
+	Env    map[string]string
+	Ports  []ports.Use // the first is the one that clients use
+	Ready  string      // URL or address to ask
+	Data   string      // directory of a store
+}
+
+// Plan is the whole stack.
+type Plan struct {
+	Settings  Settings
+	Processes []Process // in the order of their start
+
+	PostgresURL      string
+	PostgresAdminURL string // of the database that is always there
+	KafkaBrokers     string
+	ClickHouseURL    string
+	APIURL           string // the dashboard's address, which serves the whole public API
+	EdgeURLs         []string
+	RedisURLs        []string // in the order of Settings.Regions
+}
+
+// New plans the stack. Settings that give one port to two processes, or a port that does not exist, are an error.
+func New(s Settings) (Plan, error) {
+	p := Plan{Settings: s}
+	p.PostgresURL = "postgres://linkstream@" + p.addr(portPostgres) + "/linkstream?sslmode=disable"
+	p.PostgresAdminURL = "postgres://linkstream@" + p.addr(portPostgres) + "/postgres?sslmode=disable"
+	p.KafkaBrokers = p.addr(portBroker)
+	p.ClickHouseURL = "http://" + p.addr(portClickHouse) + "/linkstream"
+	p.APIURL = "http://" + p.addr(portDashboard)
+	for r := range s.Regions {
+		p.RedisURLs = append(p.RedisURLs, "redis://"+p.addr(portRedis+r)+"/0")
+		for n := range s.Edges {
+			p.EdgeURLs = append(p.EdgeURLs, "http://"+p.addr(edgePort(portEdge, r, n)))
+		}
+	}
+	p.addStores()
+	p.addServices()
+	return p, p.checkPorts()
+}
+
+// Stores are the processes without the services.
+func (p Plan) Stores() []Process {
+	return slices.DeleteFunc(slices.Clone(p.Processes), func(process Process) bool { return process.Kind == KindService })
+}
+
+// Services are the project's own processes.
+func (p Plan) Services() []Process {
+	return slices.DeleteFunc(slices.Clone(p.Processes), func(process Process) bool { return process.Kind != KindService })
+}
+
+func (p *Plan) addStores() {
+	p.store(Process{Name: Postgres, Kind: KindPostgres, Ready: p.PostgresAdminURL}, portPostgres)
+	for r, region := range p.Settings.Regions {
+		p.store(Process{Name: "redis-" + region, Kind: KindRedis, Ready: p.addr(portRedis + r)}, portRedis+r)
+	}
+	p.store(Process{Name: Broker, Kind: KindBroker, Binary: "broker", Ready: p.KafkaBrokers}, portBroker)
+	p.store(Process{
+		Name: ClickHouse, Kind: KindClickHouse, Binary: "clickhouse", Ready: "http://" + p.addr(portClickHouse) + "/ping",
+		Env: map[string]string{"TZ": "UTC"}, // the server's time zone is what DateTime without one means
+	}, portClickHouse)
+}
+
+func (p *Plan) addServices() {
+	firstEdge := strconv.Itoa(edgePort(portEdge, 0, 0) + p.Settings.PortBase)
+	linksURL, analyticsURL := "http://"+p.addr(portLinks), "http://"+p.addr(portAnalytics)
+	rpcURL := "http://" + p.addr(portLinksRPC)
+
+	p.service("links", "links", TierLinks, adminLinks, []int{portLinks, portLinksRPC}, map[string]string{
+		"LINKSTREAM_HTTP_ADDR":        p.addr(portLinks),
+		"LINKSTREAM_RPC_ADDR":         p.addr(portLinksRPC),
+		"LINKSTREAM_POSTGRES_URL":     p.PostgresURL,
+		"LINKSTREAM_KAFKA_BROKERS":    p.KafkaBrokers,
+		"LINKSTREAM_DEFAULT_DOMAIN":   DefaultDomain,
+		"LINKSTREAM_SHORT_URL_SCHEME": "http",
+		"LINKSTREAM_SHORT_URL_PORT":   firstEdge, // so that a short URL works when it is pasted
+	})
+	p.service("clicks", "clicks", TierWorker, adminClicks, nil, map[string]string{
+		"LINKSTREAM_KAFKA_BROKERS":  p.KafkaBrokers,
+		"LINKSTREAM_CLICKHOUSE_URL": p.ClickHouseURL,
+	})
+	p.service("analytics", "analytics", TierWorker, adminAnalytics, []int{portAnalytics}, map[string]string{
+		"LINKSTREAM_HTTP_ADDR":      p.addr(portAnalytics),
+		"LINKSTREAM_CLICKHOUSE_URL": p.ClickHouseURL,
+		"LINKSTREAM_ACCESS_URL":     rpcURL,
+	})
+	for r, region := range p.Settings.Regions {
+		p.service("cacheupdater-"+region, "cacheupdater", TierWorker, adminCacheUpdater+r, nil, map[string]string{
+			"LINKSTREAM_REGION":        region,
+			"LINKSTREAM_REDIS_URL":     p.RedisURLs[r],
+			"LINKSTREAM_KAFKA_BROKERS": p.KafkaBrokers,
+		})
+	}
+	for r, region := range p.Settings.Regions {
+		for n := range p.Settings.Edges {
+			name, port := fmt.Sprintf("redirect-%s-%d", region, n), edgePort(portEdge, r, n)
+			p.service(name, "redirect", TierFront, edgePort(adminEdge, r, n), []int{port}, map[string]string{
+				"LINKSTREAM_REGION":         region,
+				"LINKSTREAM_EDGE_NAME":      name,
+				"LINKSTREAM_HTTP_ADDR":      p.addr(port),
+				"LINKSTREAM_REDIS_URL":      p.RedisURLs[r],
+				"LINKSTREAM_ORIGIN_URL":     rpcURL,
+				"LINKSTREAM_KAFKA_BROKERS":  p.KafkaBrokers,
+				"LINKSTREAM_DEFAULT_DOMAIN": DefaultDomain,
+				"LINKSTREAM_LOCAL_NAMES":    "localhost,127.0.0.1,::1",
+				"LINKSTREAM_SERVER_TIMING":  "true",
+			})
+		}
+	}
+	p.service("dashboard", "dashboard", TierFront, adminDashboard, []int{portDashboard}, map[string]string{
+		"LINKSTREAM_HTTP_ADDR":     p.addr(portDashboard),
+		"LINKSTREAM_LINKS_URL":     linksURL,
+		"LINKSTREAM_ANALYTICS_URL": analyticsURL,
+		"LINKSTREAM_ACCESS_URL":    rpcURL,
+		"LINKSTREAM_COOKIE_SECURE": "false", // there is no TLS on the loopback address
+	})
+}
+
+func (p *Plan) store(process Process, port int) {
+	process.Tier = TierStore
+	process.Ports = []ports.Use{p.use(port, process.Name)}
+	process.Data = filepath.Join(p.Settings.Root, "data", process.Name)
+	p.Processes = append(p.Processes, process)
+}
+
+func (p *Plan) service(name, binary string, tier Tier, admin int, listen []int, env map[string]string) {
+	process := Process{
+		Name: name, Kind: KindService, Tier: tier, Binary: binary,
+		Env:   maps.Clone(env),
+		Ready: "http://" + p.addr(admin) + "/readyz",
+	}
+	process.Env["LINKSTREAM_ADMIN_ADDR"] = p.addr(admin)
+	for _, port := range listen {
+		process.Ports = append(process.Ports, p.use(port, name))
+	}
+	process.Ports = append(process.Ports, p.use(admin, name))
+	p.Processes = append(p.Processes, process)
+}
+
+func (p *Plan) use(port int, name string) ports.Use {
+	return ports.Use{Port: port + p.Settings.PortBase, For: name}
+}
+
+func (p *Plan) addr(port int) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port+p.Settings.PortBase))
+}
+
+func edgePort(first, region, edge int) int { return first + 100*region + edge }
+
+func (p *Plan) checkPorts() error {
+	users := map[int]string{}
+	for _, process := range p.Processes {
+		for _, use := range process.Ports {
+			if other, taken := users[use.Port]; taken {
+				return fmt.Errorf("too many regions or edges: %s and %s would both get port %d", other, use.For, use.Port)
+			}
+			if use.Port > maxPort {
+				return fmt.Errorf("LINKSTREAM_PORT_BASE is too large: %s would get port %d", use.For, use.Port)
+			}
+			users[use.Port] = use.For
+		}
+	}
+	return nil
+}
+
+// RedisURLList is what dev.env holds: "fra=redis://...,ash=redis://...".
+func (p Plan) RedisURLList() string {
+	pairs := make([]string, len(p.RedisURLs))
+	for r, url := range p.RedisURLs {
+		pairs[r] = p.Settings.Regions[r] + "=" + url
+	}
+	return strings.Join(pairs, ",")
+}

@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Defaults of make run.
+const (
+	defaultRegions = "fra ash"
+	defaultEdges   = 1
+)
+
+// Settings are what a person can choose.
+type Settings struct {
+	Regions  []string
+	Edges    int // in each region
+	PortBase int // added to every port
+	Root     string
+	Bin      string
+}
+
+var regionName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+
+// ReadSettings reads REGIONS, EDGES and LINKSTREAM_PORT_BASE. The error names every mistake. Root and Bin are for the
+// caller to fill.
+func ReadSettings(getenv func(string) string) (Settings, error) {
+	var s Settings
+	var mistakes []error
+
+	regions := getenv("REGIONS")
+	if strings.TrimSpace(regions) == "" {
+		regions = defaultRegions
+	}
+	seen := map[string]bool{}
+	for _, name := range strings.Fields(regions) {
+		switch {
+		case !regionName.MatchString(name):
+			mistakes = append(mistakes, fmt.Errorf("REGIONS: %q is not a region name: use a-z, 0-9 and -, beginning with a letter", name))
+		case seen[name]:
+			mistakes = append(mistakes, fmt.Errorf("REGIONS: %q is there twice", name))
+		}
+		seen[name] = true
+		s.Regions = append(s.Regions, name)
+	}
+
+	number := func(name string, missing, low, high int) int {
+		text := strings.TrimSpace(getenv(name))
+		if text == "" {
+			return missing
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < low || n > high {
+			mistakes = append(mistakes, fmt.Errorf("%s: %q is not a number from %d to %d", name, text, low, high))
+		}
+		return n
+	}
+	s.Edges = number("EDGES", defaultEdges, 1, 100) // the next region's ports begin 100 further
+	s.PortBase = number("LINKSTREAM_PORT_BASE", 0, 0, maxPort-portPostgres)
+	return s, errors.Join(mistakes...)
+}

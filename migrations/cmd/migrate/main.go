@@ -1,0 +1,154 @@
+// Command migrate brings Postgres, ClickHouse and the topics to what this
+// release needs. Run it before the services of a new release start.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/caarlos0/env/v11"
+	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver of database/sql, which goose needs
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/linkstream/linkstream/migrations"
+)
+
+const usage = `usage: migrate postgres|clickhouse|topics|all
+
+Applies what is missing, in this order, and prints what it applied. Running it
+again changes nothing.
+
+  LINKSTREAM_POSTGRES_URL       for postgres    postgres://user:password@host:port/database
+  LINKSTREAM_CLICKHOUSE_URL     for clickhouse  http://user:password@host:port/database or clickhouse://...
+  LINKSTREAM_KAFKA_BROKERS      for topics      host:port,host:port
+  LINKSTREAM_TOPIC_PREFIX       for topics      put before every topic's name (default none)
+  LINKSTREAM_TOPIC_REPLICATION  for topics      copies of each partition (default 1)
+`
+
+type config struct {
+	PostgresURL      string   `env:"POSTGRES_URL"`
+	ClickHouseURL    string   `env:"CLICKHOUSE_URL"`
+	KafkaBrokers     []string `env:"KAFKA_BROKERS"`
+	TopicPrefix      string   `env:"TOPIC_PREFIX"`
+	TopicReplication int16    `env:"TOPIC_REPLICATION" envDefault:"1"`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Environ(), os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "migrate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
+	if len(args) != 1 || args[0] == "--help" || args[0] == "-h" || args[0] == "help" {
+		fmt.Fprint(stdout, usage)
+		if len(args) == 1 {
+			return nil
+		}
+		return errors.New("name one thing to migrate")
+	}
+	steps := map[string][]func(context.Context, config) ([]string, error){
+		"postgres":   {postgres},
+		"clickhouse": {clickHouse},
+		"topics":     {topics},
+		"all":        {postgres, clickHouse, topics},
+	}[args[0]]
+	if steps == nil {
+		return fmt.Errorf("%q is nothing to migrate: use postgres, clickhouse, topics or all", args[0])
+	}
+	c, err := env.ParseAsWithOptions[config](env.Options{Environment: env.ToMap(environ), Prefix: "LINKSTREAM_"})
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		applied, err := step(ctx, c)
+		for _, name := range applied {
+			fmt.Fprintln(stdout, "applied", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func postgres(ctx context.Context, c config) ([]string, error) {
+	if c.PostgresURL == "" {
+		return nil, errors.New("LINKSTREAM_POSTGRES_URL is not set")
+	}
+	db, err := sql.Open("pgx", c.PostgresURL)
+	if err != nil {
+		return nil, fmt.Errorf("LINKSTREAM_POSTGRES_URL: %w", err)
+	}
+	defer func() { _ = db.Close() }()
+	return migrations.Postgres(ctx, db)
+}
+
+func clickHouse(ctx context.Context, c config) ([]string, error) {
+	if c.ClickHouseURL == "" {
+		return nil, errors.New("LINKSTREAM_CLICKHOUSE_URL is not set")
+	}
+	if err := createDatabase(ctx, c.ClickHouseURL); err != nil {
+		return nil, err
+	}
+	options, err := clickhouse.ParseDSN(c.ClickHouseURL)
+	if err != nil {
+		return nil, fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
+	}
+	db := clickhouse.OpenDB(options)
+	defer func() { _ = db.Close() }()
+	return migrations.ClickHouse(ctx, db)
+}
+
+// createDatabase makes the database that the URL names, by a connection to the
+// one that is always there.
+func createDatabase(ctx context.Context, raw string) error {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
+	}
+	name := strings.Trim(u.Path, "/")
+	if name == "" || strings.ContainsAny(name, "`\\/") {
+		return errors.New("LINKSTREAM_CLICKHOUSE_URL names no database: end it with /linkstream")
+	}
+	u.Path = "/default"
+	options, err := clickhouse.ParseDSN(u.String())
+	if err != nil {
+		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
+	}
+	db := clickhouse.OpenDB(options)
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS `"+name+"`"); err != nil {
+		return fmt.Errorf("creating the database %s: %w", name, err)
+	}
+	return nil
+}
+
+func topics(ctx context.Context, c config) ([]string, error) {
+	if len(c.KafkaBrokers) == 0 {
+		return nil, errors.New("LINKSTREAM_KAFKA_BROKERS is not set")
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.KafkaBrokers...))
+	if err != nil {
+		return nil, fmt.Errorf("LINKSTREAM_KAFKA_BROKERS: %w", err)
+	}
+	defer client.Close()
+	created, err := migrations.CreateTopics(ctx, kadm.NewClient(client), c.TopicPrefix, c.TopicReplication)
+	for i, name := range created {
+		created[i] = "topic " + name
+	}
+	return created, err
+}

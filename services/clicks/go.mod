@@ -1,0 +1,3 @@
+module github.com/linkstream/linkstream/services/clicks
+
+go 1.26.0

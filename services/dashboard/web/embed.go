@@ -1,0 +1,16 @@
+// Package web holds the built web app, so that the dashboard is one binary.
+//
+// It promises that the program builds on a clean checkout, where dist holds
+// nothing but a placeholder: whoever serves it must look for index.html first.
+package web
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+// Dist is what `npm run build` wrote: index.html and its assets, or nothing.
+func Dist() (fs.FS, error) { return fs.Sub(dist, "dist") }

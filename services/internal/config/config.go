@@ -1,0 +1,140 @@
+// Package config reads a service's settings from the environment, once.
+//
+// It promises that a start with bad settings fails with one message that names
+// every variable that is wrong, and that --help lists them all with their
+// defaults. It refuses to print a value: settings hold passwords.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// Prefix is the start of the name of every variable.
+const Prefix = "LINKSTREAM_"
+
+// ErrHelp says that the help text was asked for and has been printed.
+var ErrHelp = errors.New("help was asked for")
+
+// Validator is a set of settings that can check more than its types: ranges,
+// combinations. It returns all mistakes, joined, each naming its variable.
+type Validator interface {
+	Validate() error
+}
+
+// Parse reads T's fields, tagged `env:"NAME"` without the prefix, `envDefault:"..."`
+// and `help:"one line"`, from environ ("KEY=value" strings). With --help or -h in
+// args it prints the list instead and returns ErrHelp; any other argument is an
+// error, because settings come from the environment only.
+func Parse[T Validator](about string, environ, args []string, stdout io.Writer) (T, error) {
+	var settings T
+	for _, arg := range args {
+		if arg == "--help" || arg == "-h" {
+			return settings, errors.Join(writeHelp(stdout, about, &settings), ErrHelp)
+		}
+	}
+	if len(args) > 0 {
+		return settings, fmt.Errorf("unexpected argument %q: settings are environment variables, see --help", args[0])
+	}
+	settings, err := env.ParseAsWithOptions[T](env.Options{Environment: env.ToMap(environ), Prefix: Prefix})
+	err = errors.Join(cleaned(err), settings.Validate())
+	if err != nil {
+		return settings, fmt.Errorf("these settings are wrong (see --help):\n%w", err)
+	}
+	return settings, nil
+}
+
+// cleaned turns the library's aggregate into one error a line, without values.
+func cleaned(err error) error {
+	var all env.AggregateError
+	if !errors.As(err, &all) {
+		return err
+	}
+	var out []error
+	for _, e := range all.Errors {
+		var missing env.VarIsNotSetError
+		var parse env.ParseError
+		switch {
+		case errors.As(e, &missing):
+			out = append(out, fmt.Errorf("%s is required and not set", missing.Key))
+		case errors.As(e, &parse):
+			out = append(out, fmt.Errorf("%s%s is not a valid %s", Prefix, variable(parse.Name), parse.Type))
+		default:
+			out = append(out, e)
+		}
+	}
+	return errors.Join(out...)
+}
+
+// variable guesses a field's variable from its name, as the library does not
+// report the tag: HTTPAddr is HTTP_ADDR.
+func variable(field string) string {
+	var b strings.Builder
+	runes := []rune(field)
+	upper := func(i int) bool { return i >= 0 && i < len(runes) && runes[i] >= 'A' && runes[i] <= 'Z' }
+	for i, r := range runes {
+		if i > 0 && upper(i) && (!upper(i-1) || (i+1 < len(runes) && !upper(i+1))) {
+			b.WriteByte('_')
+		}
+		b.WriteString(strings.ToUpper(string(r)))
+	}
+	return b.String()
+}
+
+func writeHelp(w io.Writer, about string, settings any) error {
+	params, err := env.GetFieldParamsWithOptions(settings, env.Options{Prefix: Prefix})
+	if err != nil {
+		return fmt.Errorf("listing the settings: %w", err)
+	}
+	help := map[string]string{}
+	collectHelp(reflect.TypeOf(settings).Elem(), help)
+	fmt.Fprintf(w, "%s\n\nSettings are environment variables:\n\n", about)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, p := range params {
+		name := strings.TrimPrefix(p.Key, Prefix)
+		value := "default " + p.DefaultValue
+		switch {
+		case p.Required:
+			value = "required"
+		case p.DefaultValue == "":
+			value = "optional"
+		}
+		fmt.Fprintf(table, "  %s%s\t%s\t%s\n", Prefix, name, value, help[name])
+	}
+	return table.Flush()
+}
+
+func collectHelp(t reflect.Type, into map[string]string) {
+	for field := range t.Fields() {
+		if field.Anonymous {
+			collectHelp(field.Type, into)
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
+		into[name] = field.Tag.Get("help")
+	}
+}
+
+// CheckAddr says whether value is an address to listen on, host:port, for use in Validate.
+func CheckAddr(name, value string) error {
+	if _, _, err := net.SplitHostPort(value); err != nil {
+		return fmt.Errorf("%s%s must be host:port, for instance 127.0.0.1:8080", Prefix, name)
+	}
+	return nil
+}
+
+// CheckOneOf says whether value is in a closed list, for use in Validate.
+func CheckOneOf(name, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("%s%s must be one of %s", Prefix, name, strings.Join(allowed, ", "))
+}

@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Problem is an error answer: RFC 9457 with a stable code.
+type Problem struct {
+	Type      string       `json:"type" example:"about:blank" doc:"URI of the kind of problem"`
+	Title     string       `json:"title" example:"Unprocessable Entity" doc:"The status in words"`
+	Status    int          `json:"status" example:"422"`
+	Detail    string       `json:"detail,omitempty" doc:"What went wrong, for a person"`
+	Code      string       `json:"code" example:"validation" doc:"What went wrong, for a program; stable"`
+	RequestID string       `json:"request_id,omitempty" doc:"Quote it when you ask for help"`
+	Errors    []FieldError `json:"errors,omitempty" doc:"One entry for each field that is wrong"`
+}
+
+// FieldError is what is wrong with one field of a request.
+type FieldError struct {
+	Field  string `json:"field" example:"destination"`
+	Code   string `json:"code" example:"invalid"`
+	Detail string `json:"detail"`
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
+
+// GetStatus implements huma.StatusError.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// NewProblem returns a problem with a code of its own. Its request id is filled
+// in when it is written.
+func NewProblem(status int, code, detail string) *Problem {
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
+}
+
+// Invalid is a 422 that names each wrong field.
+func Invalid(fields ...FieldError) *Problem {
+	p := NewProblem(http.StatusUnprocessableEntity, "validation", "The request has fields that are wrong; see errors.")
+	p.Errors = fields
+	return p
+}
+
+// Write writes a problem outside huma: in middleware, for unknown routes.
+func Write(ctx context.Context, w http.ResponseWriter, p *Problem) {
+	answer := *p
+	answer.RequestID = RequestID(ctx)
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(answer.Status)
+	_ = json.NewEncoder(w).Encode(&answer) // the client is gone: nobody to tell
+}
+
+// newError is what huma calls for the errors it finds itself, and for errors of
+// handlers that are no Problem.
+func newError(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
+	p := NewProblem(status, codeFor(status), message)
+	if ctx != nil {
+		p.RequestID = RequestID(ctx.Context())
+	}
+	for _, err := range errs {
+		if detailer, ok := err.(huma.ErrorDetailer); ok { //nolint:errorlint // huma hands over the details unwrapped
+			detail := detailer.ErrorDetail()
+			p.Errors = append(p.Errors, FieldError{
+				Field:  strings.TrimPrefix(detail.Location, "body."),
+				Code:   "invalid",
+				Detail: detail.Message,
+			})
+		}
+	}
+	if status >= http.StatusInternalServerError {
+		p.Detail = "Something went wrong here. The request can be tried again; if it goes on, quote the request id."
+	}
+	return p
+}
+
+// codeFor is the code of a problem that has only a status.
+func codeFor(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "malformed"
+	case http.StatusUnauthorized:
+		return "unauthenticated"
+	case http.StatusForbidden:
+		return "forbidden"
+	case http.StatusNotFound:
+		return "not_found"
+	case http.StatusMethodNotAllowed:
+		return "method_not_allowed"
+	case http.StatusConflict:
+		return "conflict"
+	case http.StatusPreconditionFailed:
+		return "precondition_failed"
+	case http.StatusRequestEntityTooLarge:
+		return "body_too_large"
+	case http.StatusUnsupportedMediaType:
+		return "unsupported_media_type"
+	case http.StatusUnprocessableEntity:
+		return "validation"
+	case http.StatusTooManyRequests:
+		return "rate_limited"
+	case http.StatusServiceUnavailable:
+		return "unavailable"
+	default:
+		return "internal"
+	}
+}

@@ -1,0 +1,78 @@
+package httpserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// readyTimeout bounds all checks of one /readyz request together.
+const readyTimeout = 2 * time.Second
+
+// Check is one thing that a process needs to do its job.
+type Check struct {
+	Name  string
+	Ready func(ctx context.Context) error
+}
+
+// Admin is the handler of the admin listener: /metrics, /healthz, /readyz and
+// /debug/pprof/. It belongs on a private address.
+type Admin struct {
+	mux      *http.ServeMux
+	checks   []Check
+	stopping atomic.Bool
+}
+
+// NewAdmin returns a handler over the registry and the checks.
+func NewAdmin(registry *prometheus.Registry, checks ...Check) *Admin {
+	a := &Admin{mux: http.NewServeMux(), checks: checks}
+	a.mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	a.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	a.mux.HandleFunc("GET /readyz", a.ready)
+	a.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	a.mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	a.mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	a.mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	a.mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return a
+}
+
+// ServeHTTP implements http.Handler.
+func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+
+// Stopping is a task for the bottom of a runner's list: it does nothing until
+// the process is told to stop, then makes /readyz say so before anything else
+// stops, so that a load balancer looks elsewhere.
+func (a *Admin) Stopping(ctx context.Context) error {
+	<-ctx.Done()
+	a.stopping.Store(true)
+	return nil
+}
+
+func (a *Admin) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	var missing []string
+	if a.stopping.Load() {
+		missing = append(missing, "stopping")
+	}
+	for _, c := range a.checks {
+		if err := c.Ready(ctx); err != nil {
+			missing = append(missing, fmt.Sprintf("%s: %v", c.Name, err))
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if len(missing) > 0 {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(strings.Join(missing, "\n") + "\n"))
+		return
+	}
+	_, _ = w.Write([]byte("ready\n"))
+}

@@ -1,0 +1,143 @@
+// Package linkcache is what a region's Redis holds of a link: the key, the
+// record, the script that writes it, and the message that tells the edges.
+// cacheupdater writes them, redirect reads them, and both use this package, so
+// that neither can understand them differently.
+//
+// It promises that a record is replaced only by a newer one (by revision, never by
+// arrival), and that a deletion is a record too, so that an old read cannot bring
+// a link back.
+package linkcache
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/linkstream/linkstream/events/eventspb"
+)
+
+// Flags say what an edge has to look at beyond the destination. A record whose
+// flags it does not know all of must not be served as a plain link.
+type Flags uint16
+
+// The flags of version 1 of the record. New ones are only ever added.
+const (
+	// FlagDeleted marks what is left of a deleted or moved link: its revision.
+	FlagDeleted Flags = 1 << 15
+	// KnownFlags are all that this release understands.
+	KnownFlags = FlagDeleted
+)
+
+// DefaultStatus is the status of a record without `s`.
+const DefaultStatus = 302
+
+// Record is the value of one key, as compact JSON that a person can read with
+// redis-cli. Times are milliseconds since 1970-01-01 UTC, 0 means none.
+type Record struct {
+	Destination string    `json:"d"`
+	Flags       Flags     `json:"f"`
+	Version     uint64    `json:"v"`
+	Revision    uint64    `json:"r"`
+	LinkID      uuid.UUID `json:"i"`
+	WorkspaceID uuid.UUID `json:"w"`
+	Status      int       `json:"s,omitempty"`
+	StartsAt    int64     `json:"a,omitempty"`
+	ExpiresAt   int64     `json:"e,omitempty"`
+	Fallback    string    `json:"b,omitempty"`
+}
+
+// Deleted says whether the record is only the marker of a deleted link.
+func (r *Record) Deleted() bool { return r.Flags&FlagDeleted != 0 }
+
+// Key is the Redis key of an address in normal form (package address).
+func Key(host, slugKey string) string { return "redirect:" + host + ":" + slugKey }
+
+// Entry is a record and where it belongs.
+type Entry struct {
+	Key    string
+	Record Record
+}
+
+// Entries are what one change writes: the record at the link's address and, if
+// the link was moved, a marker at the address it left.
+func Entries(ev *eventspb.LinkChanged) ([]Entry, error) {
+	record, err := fromLinkChanged(ev)
+	if err != nil {
+		return nil, err
+	}
+	entries := []Entry{{Key: Key(ev.GetAddress().GetHost(), ev.GetAddress().GetSlugKey()), Record: record}}
+	if previous := ev.GetPreviousAddress(); previous != nil {
+		entries = append(entries, Entry{Key: Key(previous.GetHost(), previous.GetSlugKey()), Record: marker(record)})
+	}
+	return entries, nil
+}
+
+func fromLinkChanged(ev *eventspb.LinkChanged) (Record, error) {
+	linkID, err := uuid.FromBytes(ev.GetLinkId())
+	if err != nil {
+		return Record{}, fmt.Errorf("reading the link id: %w", err)
+	}
+	workspaceID, err := uuid.FromBytes(ev.GetWorkspaceId())
+	if err != nil {
+		return Record{}, fmt.Errorf("reading the workspace id: %w", err)
+	}
+	r := Record{
+		Destination: ev.GetDestination(),
+		Version:     ev.GetVersion(),
+		Revision:    ev.GetRevision(),
+		LinkID:      linkID,
+		WorkspaceID: workspaceID,
+		StartsAt:    millis(ev.GetStartsAt()),
+		ExpiresAt:   millis(ev.GetExpiresAt()),
+		Fallback:    ev.GetFallbackUrl(),
+	}
+	if status := int(ev.GetStatusCode()); status != DefaultStatus {
+		r.Status = status
+	}
+	if ev.GetKind() == eventspb.LinkChanged_KIND_DELETED {
+		return marker(r), nil
+	}
+	return r, nil
+}
+
+func marker(r Record) Record {
+	return Record{Flags: FlagDeleted, Version: r.Version, Revision: r.Revision, LinkID: r.LinkID, WorkspaceID: r.WorkspaceID}
+}
+
+func millis(t *timestamppb.Timestamp) int64 {
+	if t == nil {
+		return 0
+	}
+	return t.AsTime().UnixMilli()
+}
+
+// ErrBadRecord says that a key holds something that no release wrote.
+var ErrBadRecord = errors.New("not a link record")
+
+// Encode is the value that Redis holds.
+func (r *Record) Encode() ([]byte, error) {
+	value, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a link record: %w", err)
+	}
+	return value, nil
+}
+
+// Decode reads a value. Fields it does not know are ignored, flags it does not
+// know are kept: the reader decides.
+func Decode(value []byte) (Record, error) {
+	var r Record
+	if err := json.Unmarshal(value, &r); err != nil {
+		return Record{}, fmt.Errorf("%w: %w", ErrBadRecord, err)
+	}
+	if r.Revision == 0 || (r.Destination == "" && !r.Deleted()) {
+		return Record{}, ErrBadRecord
+	}
+	if r.Status == 0 {
+		r.Status = DefaultStatus
+	}
+	return r, nil
+}

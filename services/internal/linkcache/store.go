@@ -1,0 +1,126 @@
+package linkcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// TTL is how long a record stays without being written or filled again. It only
+// bounds memory: freshness never rests on it.
+const TTL = 24 * time.Hour
+
+// Outcome is what a write did.
+type Outcome int64
+
+// What the script answers.
+const (
+	// Stale: the key holds a newer revision, which was kept.
+	Stale Outcome = 0
+	// Applied: the record was written.
+	Applied Outcome = 1
+	// Same: the key held this revision already; its TTL starts again.
+	Same Outcome = 2
+)
+
+// put replaces a record only by a newer one. What is not a record (a person's
+// experiment, a torn value) is overwritten. Revisions stay below 2^53, so Lua's
+// doubles hold them exactly.
+var put = redis.NewScript(`
+local current = redis.call('GET', KEYS[1])
+if current then
+  local ok, record = pcall(cjson.decode, current)
+  if ok and type(record) == 'table' and type(record.r) == 'number' then
+    local new = tonumber(ARGV[1])
+    if record.r > new then return 0 end
+    if record.r == new then
+      redis.call('PEXPIRE', KEYS[1], ARGV[3])
+      return 2
+    end
+  end
+end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1
+`)
+
+// Store reads and writes the records of one region.
+type Store struct {
+	client redis.UniversalClient
+}
+
+// NewStore returns a store over a region's Redis.
+func NewStore(client redis.UniversalClient) *Store { return &Store{client: client} }
+
+// Put writes all entries in one round trip (two after Redis has lost its
+// scripts) and returns one outcome for each. On an error some entries may have
+// been written; writing them again is harmless.
+func (s *Store) Put(ctx context.Context, entries []Entry) ([]Outcome, error) {
+	outcomes, err := s.put(ctx, entries)
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		if err := put.Load(ctx, s.client).Err(); err != nil {
+			return nil, fmt.Errorf("loading the write script: %w", err)
+		}
+		outcomes, err = s.put(ctx, entries)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("writing %d link records: %w", len(entries), err)
+	}
+	return outcomes, nil
+}
+
+func (s *Store) put(ctx context.Context, entries []Entry) ([]Outcome, error) {
+	pipe := s.client.Pipeline()
+	results := make([]*redis.Cmd, len(entries))
+	for i := range entries {
+		value, err := entries[i].Record.Encode()
+		if err != nil {
+			return nil, err
+		}
+		results[i] = put.EvalSha(ctx, pipe, []string{entries[i].Key},
+			entries[i].Record.Revision, value, TTL.Milliseconds())
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(entries))
+	for i, r := range results {
+		n, err := r.Int64()
+		if err != nil {
+			return nil, err
+		}
+		outcomes[i] = Outcome(n)
+	}
+	return outcomes, nil
+}
+
+// Get reads a key. It says false when the key is not there or holds something
+// that is no record.
+func (s *Store) Get(ctx context.Context, key string) (Record, bool, error) {
+	value, err := s.client.Get(ctx, key).Bytes()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return Record{}, false, nil
+	case err != nil:
+		return Record{}, false, fmt.Errorf("reading %s: %w", key, err)
+	}
+	record, err := Decode(value)
+	if errors.Is(err, ErrBadRecord) {
+		return Record{}, false, nil
+	}
+	return record, err == nil, err
+}
+
+// Publish sends a message to every edge of the region that is listening.
+func (s *Store) Publish(ctx context.Context, m *Message) error {
+	b, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	if err := s.client.Publish(ctx, Channel, b).Err(); err != nil {
+		return fmt.Errorf("publishing an invalidation: %w", err)
+	}
+	return nil
+}

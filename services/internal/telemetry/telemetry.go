@@ -1,0 +1,52 @@
+// Package telemetry makes the logger and the metrics registry of a process.
+//
+// It promises one JSON object a line on the given writer, each naming the
+// service, and a registry that belongs to one process, not to the program: tests
+// start several in one.
+package telemetry
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// NewLogger writes JSON lines of at least the given level (debug, info, warn,
+// error) to w.
+func NewLogger(w io.Writer, level, service string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("LINKSTREAM_LOG_LEVEL must be debug, info, warn or error: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})).With("service", service), nil
+}
+
+// NewRegistry returns a registry with the metrics that every process has: those
+// of Go and of the process, and build_info.
+func NewRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	revision := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "build_info",
+		Help:        "Always 1; the label says which commit was built.",
+		ConstLabels: prometheus.Labels{"revision": revision},
+	})
+	build.Set(1)
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		build,
+	)
+	return registry
+}
