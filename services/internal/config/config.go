@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"reflect"
 	"slices"
@@ -45,7 +46,7 @@ func Parse[T Validator](about string, environ, args []string, stdout io.Writer) 
 		return settings, fmt.Errorf("unexpected argument %q: settings are environment variables, see --help", args[0])
 	}
 	settings, err := env.ParseAsWithOptions[T](env.Options{Environment: env.ToMap(environ), Prefix: Prefix})
-	err = errors.Join(cleaned(err), settings.Validate())
+	err = errors.Join(cleaned(err, fields(reflect.TypeFor[T]())), settings.Validate())
 	if err != nil {
 		return settings, fmt.Errorf("these settings are wrong (see --help):\n%w", err)
 	}
@@ -53,7 +54,7 @@ func Parse[T Validator](about string, environ, args []string, stdout io.Writer) 
 }
 
 // cleaned turns the library's aggregate into one error a line, without values.
-func cleaned(err error) error {
+func cleaned(err error, known map[string]field) error {
 	var all env.AggregateError
 	if !errors.As(err, &all) {
 		return err
@@ -66,27 +67,12 @@ func cleaned(err error) error {
 		case errors.As(e, &missing):
 			out = append(out, fmt.Errorf("%s is required and not set", missing.Key))
 		case errors.As(e, &parse):
-			out = append(out, fmt.Errorf("%s%s is not a valid %s", Prefix, variable(parse.Name), parse.Type))
+			out = append(out, fmt.Errorf("%s%s is not a valid %s", Prefix, known[parse.Name].variable, parse.Type))
 		default:
 			out = append(out, e)
 		}
 	}
 	return errors.Join(out...)
-}
-
-// variable guesses a field's variable from its name, as the library does not
-// report the tag: HTTPAddr is HTTP_ADDR.
-func variable(field string) string {
-	var b strings.Builder
-	runes := []rune(field)
-	upper := func(i int) bool { return i >= 0 && i < len(runes) && runes[i] >= 'A' && runes[i] <= 'Z' }
-	for i, r := range runes {
-		if i > 0 && upper(i) && (!upper(i-1) || (i+1 < len(runes) && !upper(i+1))) {
-			b.WriteByte('_')
-		}
-		b.WriteString(strings.ToUpper(string(r)))
-	}
-	return b.String()
 }
 
 func writeHelp(w io.Writer, about string, settings any) error {
@@ -95,7 +81,9 @@ func writeHelp(w io.Writer, about string, settings any) error {
 		return fmt.Errorf("listing the settings: %w", err)
 	}
 	help := map[string]string{}
-	collectHelp(reflect.TypeOf(settings).Elem(), help)
+	for _, f := range fields(reflect.TypeOf(settings).Elem()) {
+		help[f.variable] = f.help
+	}
 	fmt.Fprintf(w, "%s\n\nSettings are environment variables:\n\n", about)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range params {
@@ -112,15 +100,22 @@ func writeHelp(w io.Writer, about string, settings any) error {
 	return table.Flush()
 }
 
-func collectHelp(t reflect.Type, into map[string]string) {
-	for field := range t.Fields() {
-		if field.Anonymous {
-			collectHelp(field.Type, into)
+// field is what a struct field's tags say: its variable without the prefix, and
+// one line about it.
+type field struct{ variable, help string }
+
+// fields maps the names of T's fields, those of embedded structs included.
+func fields(t reflect.Type) map[string]field {
+	out := map[string]field{}
+	for f := range t.Fields() {
+		if f.Anonymous {
+			maps.Copy(out, fields(f.Type))
 			continue
 		}
-		name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
-		into[name] = field.Tag.Get("help")
+		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+		out[f.Name] = field{variable: name, help: f.Tag.Get("help")}
 	}
+	return out
 }
 
 // CheckAddr says whether value is an address to listen on, host:port, for use in Validate.

@@ -40,6 +40,7 @@ func New(mux *http.ServeMux, title, version string, auth Authenticator, log *slo
 	config.DocsPath = ""
 	config.SchemasPath = ""
 	config.CreateHooks = nil // no $schema links in answers
+	config.Transformers = []huma.Transformer{withRequestID}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		scheme: {Type: "http", Scheme: "bearer", Description: "An API key (ls_key_...) or a session token."},
 	}

@@ -65,20 +65,47 @@ func newError(ctx huma.Context, status int, message string, errs ...error) huma.
 	if ctx != nil {
 		p.RequestID = RequestID(ctx.Context())
 	}
-	for _, err := range errs {
-		if detailer, ok := err.(huma.ErrorDetailer); ok { //nolint:errorlint // huma hands over the details unwrapped
-			detail := detailer.ErrorDetail()
-			p.Errors = append(p.Errors, FieldError{
-				Field:  strings.TrimPrefix(detail.Location, "body."),
-				Code:   "invalid",
-				Detail: detail.Message,
-			})
+	if status == http.StatusUnprocessableEntity {
+		for _, err := range errs {
+			if detailer, ok := err.(huma.ErrorDetailer); ok { //nolint:errorlint // huma hands over the details unwrapped
+				p.Errors = append(p.Errors, fieldError(detailer.ErrorDetail()))
+			}
 		}
 	}
 	if status >= http.StatusInternalServerError {
 		p.Detail = "Something went wrong here. The request can be tried again; if it goes on, quote the request id."
 	}
 	return p
+}
+
+// fieldError names the field that huma's validation complains of. Of a missing
+// property huma reports the place where it should be, and the name in the text.
+func fieldError(detail *huma.ErrorDetail) FieldError {
+	e := FieldError{Field: strings.TrimPrefix(detail.Location, "body."), Code: "invalid", Detail: detail.Message}
+	switch {
+	case strings.HasPrefix(detail.Message, "expected required property "):
+		e.Code = "required"
+		name := strings.Fields(detail.Message)[3]
+		if e.Field == "body" {
+			e.Field = name
+		} else {
+			e.Field += "." + name
+		}
+	case detail.Message == "unexpected property":
+		e.Code = "unknown"
+	}
+	return e
+}
+
+// withRequestID fills in the request id of a problem that a handler returned.
+func withRequestID(ctx huma.Context, _ string, v any) (any, error) {
+	p, ok := v.(*Problem)
+	if !ok || p.RequestID != "" {
+		return v, nil
+	}
+	answer := *p
+	answer.RequestID = RequestID(ctx.Context())
+	return &answer, nil
 }
 
 // codeFor is the code of a problem that has only a status.

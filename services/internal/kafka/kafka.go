@@ -7,6 +7,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -43,7 +44,11 @@ func backoff(tries int) time.Duration {
 	return min(first<<min(tries, 5), maxBackoff)
 }
 
-// CheckTopics returns an error that names every missing topic.
+// ErrMissingTopics says that the broker answered and a topic is not there.
+var ErrMissingTopics = errors.New("missing topics")
+
+// CheckTopics returns ErrMissingTopics with the name of every missing topic, or
+// another error when the broker did not answer.
 func CheckTopics(ctx context.Context, client *kgo.Client, prefix string, topics ...events.Topic) error {
 	names := make([]string, len(topics))
 	for i, t := range topics {
@@ -60,7 +65,7 @@ func CheckTopics(ctx context.Context, client *kgo.Client, prefix string, topics 
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("missing topics %s: run `migrate topics` first", strings.Join(missing, ", "))
+		return fmt.Errorf("%w %s: run `migrate topics` first", ErrMissingTopics, strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -22,8 +22,16 @@ type Message struct {
 	// Previous is the offset in the same partition up to which everything had been
 	// published before this message. An edge that has not heard of it missed one.
 	Previous int64 `json:"q,omitempty"`
-	// Heartbeat is the newest published position of every partition, once a second.
+	// Heartbeat is the newest published position of each partition that the sender
+	// reads, at least once a second.
 	Heartbeat []Position `json:"h,omitempty"`
+	// Partitions is how many partitions the changelog has, in a heartbeat: an edge
+	// knows by it that nobody speaks for some of them.
+	Partitions int32 `json:"c,omitempty"`
+	// Filling says, in a heartbeat, that the sender is writing the partitions it
+	// speaks for again from the start: until it is done, a record may be missing, or
+	// be one that a later change has replaced. An edge asks the origin meanwhile.
+	Filling bool `json:"l,omitempty"`
 }
 
 // Position is a place in the changelog.

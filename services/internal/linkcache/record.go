@@ -52,9 +52,6 @@ type Record struct {
 // Deleted says whether the record is only the marker of a deleted link.
 func (r *Record) Deleted() bool { return r.Flags&FlagDeleted != 0 }
 
-// Key is the Redis key of an address in normal form (package address).
-func Key(host, slugKey string) string { return "redirect:" + host + ":" + slugKey }
-
 // Entry is a record and where it belongs.
 type Entry struct {
 	Key    string

@@ -58,6 +58,9 @@ func NewStore(client redis.UniversalClient) *Store { return &Store{client: clien
 // scripts) and returns one outcome for each. On an error some entries may have
 // been written; writing them again is harmless.
 func (s *Store) Put(ctx context.Context, entries []Entry) ([]Outcome, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
 	outcomes, err := s.put(ctx, entries)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		if err := put.Load(ctx, s.client).Err(); err != nil {
@@ -111,6 +114,26 @@ func (s *Store) Get(ctx context.Context, key string) (Record, bool, error) {
 		return Record{}, false, nil
 	}
 	return record, err == nil, err
+}
+
+// PublishAll sends messages in order, in one round trip. On an error some may
+// have been sent; sending them again is harmless.
+func (s *Store) PublishAll(ctx context.Context, messages []Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	pipe := s.client.Pipeline()
+	for i := range messages {
+		b, err := messages[i].Encode()
+		if err != nil {
+			return err
+		}
+		pipe.Publish(ctx, Channel, b)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fmt.Errorf("publishing %d invalidations: %w", len(messages), err)
+	}
+	return nil
 }
 
 // Publish sends a message to every edge of the region that is listening.

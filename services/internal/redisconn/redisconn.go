@@ -22,14 +22,18 @@ const (
 
 // Open returns a client for redis://[user:password@]host:port[/db]. It does not
 // connect: a Redis that is away at the start may come back.
-func Open(url string) (*redis.Client, error) {
+func Open(url string) (*redis.Client, error) { return OpenPatient(url, commandTimeout) }
+
+// OpenPatient is Open for whoever sends many commands in one round trip and has
+// nobody waiting: it gives a round trip the given time.
+func OpenPatient(url string, roundTrip time.Duration) (*redis.Client, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("reading the Redis URL: %w", err)
 	}
 	options.DialTimeout = dialTimeout
-	options.ReadTimeout = commandTimeout
-	options.WriteTimeout = commandTimeout
+	options.ReadTimeout = roundTrip
+	options.WriteTimeout = roundTrip
 	options.PoolTimeout = poolTimeout
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = 1

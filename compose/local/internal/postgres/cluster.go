@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -146,8 +147,8 @@ func (c *Cluster) Prepare() error {
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
-	if err == nil && isPostgres(pid) {
-		return nil // really running, or so it seems: the server decides, and says so
+	if err == nil && c.isServer(pid) {
+		return nil // really running: the new server will refuse to start, and say so
 	}
 	if err := os.Remove(file); err != nil {
 		return fmt.Errorf("removing a stale postmaster.pid: %w", err)
@@ -155,7 +156,7 @@ func (c *Cluster) Prepare() error {
 	return nil
 }
 
-func isPostgres(pid int) bool {
+func (c *Cluster) isServer(pid int) bool {
 	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 		return false
 	}
@@ -163,8 +164,7 @@ func isPostgres(pid int) bool {
 	if err != nil {
 		return true // no /proc on this system: leave it to the server
 	}
-	program, _, _ := strings.Cut(string(command), "\x00")
-	return filepath.Base(program) == "postgres"
+	return slices.Contains(strings.Split(string(command), "\x00"), c.Dir)
 }
 
 // CreateDatabase makes the project's database if it is not there, over a connection to adminURL.

@@ -34,6 +34,8 @@ func (s Server) Args() []string {
 		"--save", "31536000 1",
 		"--appendonly", "no",
 		"--daemonize", "no",
+		// A new title would overwrite the environment, by which the stack knows its processes again.
+		"--set-proc-title", "no",
 	}
 }
 

@@ -2,10 +2,10 @@ package supervise
 
 import "syscall"
 
-func (p *Process) sysProcAttr() *syscall.SysProcAttr {
+func (s Spec) sysProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Setpgid:    true, // the terminal's Ctrl-C is for the supervisor, which stops the children in order
-		Pdeathsig:  p.spec.StopSignal,
-		Credential: p.spec.User,
+		Pdeathsig:  s.StopSignal,
+		Credential: s.User,
 	}
 }

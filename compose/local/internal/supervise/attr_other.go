@@ -4,9 +4,9 @@ package supervise
 
 import "syscall"
 
-func (p *Process) sysProcAttr() *syscall.SysProcAttr {
+func (s Spec) sysProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Setpgid:    true, // the terminal's Ctrl-C is for the supervisor, which stops the children in order
-		Credential: p.spec.User,
+		Credential: s.User,
 	}
 }

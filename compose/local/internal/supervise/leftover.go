@@ -14,35 +14,55 @@ import (
 
 const leftoverPoll = 20 * time.Millisecond
 
-// Leftover is a process of a stack that was killed before it could stop its children.
-type Leftover struct {
-	Name string
-	Pid  int
-	file string
+// Running is a process that a pid file names.
+type Running struct {
+	Name  string
+	Pid   int
+	Since time.Time
+	file  string
 }
 
-// FindLeftovers reads the pid files in runDir. A pid counts only if the process carries the marker (a NAME=value pair)
-// in its environment, since its number may belong to somebody else by now; pid files of others are removed.
-func FindLeftovers(ctx context.Context, runDir, marker string) ([]Leftover, error) {
-	files, err := filepath.Glob(PidFile(runDir, "*"))
-	if err != nil {
-		return nil, fmt.Errorf("listing pid files: %w", err)
-	}
-	var found []Leftover
-	for _, file := range files {
-		pid, err := ReadPid(file)
-		if errors.Is(err, os.ErrNotExist) {
-			continue // ended just now
-		}
-		if err == nil && carries(ctx, pid, marker) {
-			found = append(found, Leftover{Name: strings.TrimSuffix(filepath.Base(file), ".pid"), Pid: pid, file: file})
-			continue
-		}
+// FindRunning reads the pid files in runDir. A pid counts only if the process carries the marker (a NAME=value pair)
+// in its environment, since its number may belong to somebody else by now. Without runDir nothing runs.
+func FindRunning(ctx context.Context, runDir, marker string) ([]Running, error) {
+	found, _, err := readPidFiles(ctx, runDir, marker)
+	return found, err
+}
+
+// FindLeftovers finds the running processes of a stack that was killed before it could stop its children, and removes
+// the pid files of those that are gone. It is for the holder of the stack's lock: to nobody else are they leftovers.
+func FindLeftovers(ctx context.Context, runDir, marker string) ([]Running, error) {
+	found, stale, err := readPidFiles(ctx, runDir, marker)
+	for _, file := range stale {
 		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("removing a stale pid file: %w", err)
 		}
 	}
-	return found, nil
+	return found, err
+}
+
+func readPidFiles(ctx context.Context, runDir, marker string) (found []Running, stale []string, err error) {
+	files, err := filepath.Glob(PidFile(runDir, "*"))
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing pid files: %w", err)
+	}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // ended just now
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading a pid file: %w", err)
+		}
+		pid, err := ReadPid(file)
+		if err != nil || !carries(ctx, pid, marker) {
+			stale = append(stale, file)
+			continue
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".pid")
+		found = append(found, Running{Name: name, Pid: pid, Since: info.ModTime(), file: file})
+	}
+	return found, stale, nil
 }
 
 // ReadPid reads a pid file.
@@ -59,25 +79,25 @@ func ReadPid(file string) (int, error) {
 }
 
 // End asks the process to stop with SIGTERM, and after the grace time ends it with SIGKILL.
-func (l Leftover) End(ctx context.Context, grace time.Duration) error {
+func (r Running) End(ctx context.Context, grace time.Duration) error {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		if err := syscall.Kill(l.Pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("stopping process %d (%s): %w", l.Pid, l.Name, err)
+		if err := syscall.Kill(r.Pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("stopping process %d (%s): %w", r.Pid, r.Name, err)
 		}
 		for wait := time.Duration(0); wait < grace; wait += leftoverPoll {
-			if !Alive(l.Pid) {
-				return l.removeFile()
+			if !Alive(r.Pid) {
+				return r.removeFile()
 			}
 			if !sleep(ctx, leftoverPoll) {
 				return ctx.Err()
 			}
 		}
 	}
-	return fmt.Errorf("process %d (%s) does not end", l.Pid, l.Name)
+	return fmt.Errorf("process %d (%s) does not end", r.Pid, r.Name)
 }
 
-func (l Leftover) removeFile() error {
-	if err := os.Remove(l.file); err != nil && !errors.Is(err, os.ErrNotExist) {
+func (r Running) removeFile() error {
+	if err := os.Remove(r.file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("removing a pid file: %w", err)
 	}
 	return nil

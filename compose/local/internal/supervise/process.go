@@ -36,6 +36,7 @@ type Spec struct {
 	Path string
 	Args []string
 	Env  []string
+	Dir  string              // working directory
 	User *syscall.Credential // nil: the supervisor's own
 
 	StopSignal syscall.Signal // asks for an orderly end
@@ -94,7 +95,7 @@ func (p *Process) Name() string { return p.spec.Name }
 func (p *Process) Starts() int64 { return p.starts.Load() }
 
 // LogPath is the file that takes the process's output.
-func (p *Process) LogPath() string { return filepath.Join(p.dirs.Log, p.spec.Name+".log") }
+func (p *Process) LogPath() string { return LogFile(p.dirs.Log, p.spec.Name) }
 
 // Kill ends the process now. Its Run treats that as any other death.
 func (p *Process) Kill() {
@@ -150,9 +151,9 @@ func (p *Process) once(ctx context.Context) error {
 	defer log.Close()
 
 	cmd := exec.Command(p.spec.Path, p.spec.Args...) //nolint:noctx // ended below, in two phases
-	cmd.Env = p.spec.Env
+	cmd.Env, cmd.Dir = p.spec.Env, p.spec.Dir
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = p.sysProcAttr()
+	cmd.SysProcAttr = p.spec.sysProcAttr()
 	if err := p.spawner.start(cmd); err != nil {
 		return err
 	}

@@ -1,0 +1,155 @@
+# linkstream: `make help` lists what there is. Tools are pinned here and nowhere
+# else, and install to ./bin.
+
+BUF_VERSION            := 1.75.0
+PROTOC_GEN_GO_VERSION  := v1.36.12
+PROTOC_GEN_CONNECT_VERSION := v2.0.2
+GOLANGCI_LINT_VERSION  := v2.15.0
+GOVULNCHECK_VERSION    := v1.9.0
+
+REGIONS  ?= fra ash
+EDGES    ?= 1
+SCENARIO ?= steady
+T        ?= 10s
+
+SHELL   := bash
+.SHELLFLAGS := -euo pipefail -c
+ROOT    := $(CURDIR)
+BIN     := $(ROOT)/.local/bin
+WEB     := services/dashboard/web
+MODULES := events migrations services/internal services/links services/cacheupdater services/redirect services/clicks services/analytics services/dashboard compose/local loadtest
+SERVICES := links cacheupdater redirect clicks analytics dashboard
+BUF     := $(ROOT)/bin/buf-$(BUF_VERSION)/node_modules/.bin/buf
+GOLANGCI := $(ROOT)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
+
+# The race detector needs cgo and a C compiler; without them the tests still run.
+RACE := $(shell if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then echo -race; fi)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: install
+install: ## install what is missing: Postgres, Redis (apt or brew), libchdb (npm)
+	@./compose/local/install.sh
+
+.PHONY: build
+build: web ## build every program into .local/bin
+	@mkdir -p $(BIN)
+	@echo "building the programs"
+	@go build -o $(BIN)/ ./compose/local/cmd/... ./migrations/cmd/... ./loadtest/cmd/... $(foreach s,$(SERVICES),./services/$(s)/cmd/$(s))
+
+.PHONY: web
+web: $(WEB)/dist/index.html ## build the dashboard's web app
+
+$(WEB)/dist/index.html: $(WEB)/package-lock.json $(shell find $(WEB) -path '*/node_modules' -prune -o -path '*/dist' -prune -o -type f -print)
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20.19 or newer" >&2; exit 1; }
+	@echo "building the web app"
+	@cd $(WEB) && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build
+	@touch $@
+
+.PHONY: run
+run: install build ## start everything on this machine; REGIONS="fra ash sgp" EDGES=2 for more
+	@REGIONS="$(REGIONS)" EDGES="$(EDGES)" exec $(BIN)/stack up
+
+.PHONY: clean
+clean: ## stop what was left running and remove .local/
+	@if [ -x $(BIN)/stack ]; then $(BIN)/stack down; fi
+	@rm -rf .local
+
+.PHONY: migrate
+migrate: ## apply what is missing to the databases and topics named by LINKSTREAM_*
+	@go run ./migrations/cmd/migrate all
+
+.PHONY: test
+test: install build test-go test-web e2e ## install what is missing and run every test
+
+.PHONY: test-go
+test-go: ## unit, contract and store tests of all modules
+	LINKSTREAM_TEST_CLICKHOUSE_BIN=$(BIN)/clickhouse go test $(RACE) -timeout 10m $(foreach m,$(filter-out loadtest,$(MODULES)),./$(m)/...) $$(go list ./loadtest/... | grep -v /e2e)
+
+.PHONY: test-web
+test-web: web ## type check, lint and test the web app
+	@cd $(WEB) && npm run --silent check
+
+.PHONY: e2e
+e2e: install build ## the whole system: built programs, two regions, two edges each
+	LINKSTREAM_E2E_BIN=$(BIN) go test -count=1 -v -timeout 15m ./loadtest/e2e
+
+.PHONY: test-kafka
+test-kafka: ## the whole system again on Apache Kafka (needs Java 17 and Maven)
+	@for tool in java mvn; do command -v $$tool >/dev/null || { echo "$$tool is missing: make test-kafka needs Java 17 and Maven" >&2; exit 1; }; done
+	@$(MAKE) --no-print-directory install build
+	@./compose/local/kafka/fetch.sh
+	LINKSTREAM_E2E_BIN=$(BIN) LINKSTREAM_E2E_BROKER=kafka go test -count=1 -v -timeout 20m ./loadtest/e2e
+
+.PHONY: bench
+bench: ## micro-benchmarks of all modules
+	go test -run '^$$' -bench . -benchmem $(foreach m,$(filter-out loadtest,$(MODULES)),./$(m)/...)
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for T (10s)
+	@for m in $(MODULES); do for pkg in $$(cd $$m && go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(T) $$pkg; done; done; done
+
+.PHONY: loadtest
+loadtest: ## a load scenario against the running stack; SCENARIO=steady
+	@go run ./loadtest/cmd/loadtest $(SCENARIO)
+
+.PHONY: fmt
+fmt: $(GOLANGCI) ## gofumpt and goimports; Biome for the web app
+	@for m in $(MODULES); do (cd $$m && $(GOLANGCI) fmt --config $(ROOT)/.golangci.yml ./...); done
+	@if [ -d $(WEB)/node_modules ]; then cd $(WEB) && npm run --silent format; fi
+
+.PHONY: lint
+lint: $(GOLANGCI) $(BUF) ## golangci-lint in every module, buf for the schemas
+	@fail=0; for m in $(MODULES); do echo "linting $$m"; (cd $$m && $(GOLANGCI) run --config $(ROOT)/.golangci.yml ./...) || fail=1; done; exit $$fail
+	@cd schemas && $(BUF) lint
+
+.PHONY: generate
+generate: $(BUF) bin/protoc-gen-go bin/protoc-gen-connect-go ## generated code: protobuf, OpenAPI
+	@cd schemas && $(BUF) generate
+	@mkdir -p $(BIN)
+	@go run ./services/links/cmd/links openapi > $(BIN)/links.openapi.json
+	@go run ./services/analytics/cmd/analytics openapi > $(BIN)/analytics.openapi.json
+	@go run ./services/dashboard/cmd/dashboard openapi-merge $(BIN)/links.openapi.json $(BIN)/analytics.openapi.json > $(BIN)/openapi.json
+	@mv $(BIN)/openapi.json schemas/openapi.json
+
+# What the schemas and migrations are compared with: the main branch, or the
+# commit before when this is it.
+BASE := $(shell b=$$(git rev-parse -q --verify origin/main || git rev-parse -q --verify main); if [ "$$b" = "$$(git rev-parse -q --verify HEAD)" ]; then git rev-parse -q --verify HEAD~1 || echo "$$b"; else echo "$$b"; fi)
+
+.PHONY: verify
+verify: generate ## generated code, go.mod and go.work are current, modules build alone, schemas do not break
+	@git diff --exit-code -- schemas events services || { echo "generated code is not current: run make generate and commit" >&2; exit 1; }
+	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff && GOWORK=off go build ./...) || { echo "$$m does not stand alone: run go mod tidy in it" >&2; exit 1; }; done
+	@if git cat-file -e $(BASE):schemas/buf.yaml 2>/dev/null; then cd schemas && $(BUF) breaking --against "../.git#ref=$(BASE),subdir=schemas"; fi
+	@changed=$$(git diff --name-only --diff-filter=MD $$(git rev-parse -q --verify origin/main || echo HEAD) -- 'migrations/*.sql'); if [ -n "$$changed" ]; then echo "landed migrations changed: $$changed" >&2; exit 1; fi
+
+.PHONY: vuln
+vuln: ## known vulnerabilities in what is really called
+	@for m in $(MODULES); do (cd $$m && GOWORK=off go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...); done
+
+.PHONY: hooks
+hooks: ## use the repository's git hooks
+	@git config core.hooksPath .githooks
+
+.PHONY: ci
+ci: lint verify test ## what .ci/run calls
+
+$(BUF):
+	@echo "installing buf $(BUF_VERSION)"
+	@npm install --prefix bin/buf-$(BUF_VERSION) --no-audit --no-fund --loglevel=error @bufbuild/buf@$(BUF_VERSION) >/dev/null
+
+$(GOLANGCI):
+	@echo "building golangci-lint $(GOLANGCI_LINT_VERSION)"
+	@GOWORK=off GOBIN=$(ROOT)/bin/.install GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	@mv bin/.install/golangci-lint $@
+
+bin/protoc-gen-go:
+	@GOWORK=off GOBIN=$(ROOT)/bin go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)
+
+bin/protoc-gen-connect-go:
+	@GOWORK=off GOBIN=$(ROOT)/bin go install connectrpc.com/connect/v2/cmd/protoc-gen-connect-go@$(PROTOC_GEN_CONNECT_VERSION)

@@ -1,0 +1,183 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
+)
+
+// dialTimeout is for one connection; a server that is away is noticed at once.
+const dialTimeout = 3 * time.Second
+
+// MaxRows bounds a batch: what ClickHouse takes as one block by default.
+const MaxRows = 1_000_000
+
+// ClickHouse is the store. It works over HTTP and over the native protocol, as
+// its URL says.
+type ClickHouse struct {
+	conn driver.Conn
+}
+
+// OpenClickHouse connects lazily: a server that is away is not an error here.
+// The error for a bad URL does not quote it, because it holds a password.
+func OpenClickHouse(url string) (*ClickHouse, error) {
+	options, err := clickhouse.ParseDSN(url)
+	if err != nil {
+		return nil, errors.New("the ClickHouse URL cannot be understood: want http://user:password@host:port/database or clickhouse://...")
+	}
+	options.DialTimeout = dialTimeout
+	options.MaxOpenConns = parallelInserts + 2 // and the readiness check and a question for a key
+	options.MaxIdleConns = options.MaxOpenConns
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, fmt.Errorf("opening ClickHouse: %w", err)
+	}
+	return &ClickHouse{conn: conn}, nil
+}
+
+// Close closes the connections.
+func (c *ClickHouse) Close() error { return c.conn.Close() }
+
+// Ready says whether the server answers and the table is there.
+func (c *ClickHouse) Ready(ctx context.Context) error {
+	if err := c.conn.Exec(ctx, "SELECT 1 FROM clicks LIMIT 0"); err != nil {
+		return fmt.Errorf("asking for the table clicks: %w", err)
+	}
+	return nil
+}
+
+// insertSettings make one insert one block, written before it is answered, and
+// nothing at all when the token has been seen. Settings that a server's profile
+// may change are named even where they are the default: asynchronous inserts are
+// on in recent versions and would merge blocks of different tokens.
+func insertSettings(token string) clickhouse.Settings {
+	return clickhouse.Settings{
+		"insert_deduplication_token":                          token,
+		"insert_deduplicate":                                  1,
+		"deduplicate_blocks_in_dependent_materialized_views": 1,
+		"async_insert":                                        0,
+		"max_insert_block_size":                               MaxRows + 1,
+		"min_insert_block_size_rows":                          MaxRows + 1,
+		"min_insert_block_size_bytes":                         0,
+		// A block makes a part for each month in it. Clocks that are wrong by years
+		// must not stop the others' clicks.
+		"max_partitions_per_insert_block": 0,
+	}
+}
+
+// insert adds the rows as one block, or nothing if the token was inserted before.
+// An error says nothing about whether the rows are there: the caller repeats the
+// insert with the same rows and token.
+func (c *ClickHouse) insert(ctx context.Context, token string, rows *columns) error {
+	list := rows.list()
+	names := make([]string, len(list))
+	types := make([]clickhouse.ColumnNameAndType, len(list))
+	for i, column := range list {
+		names[i], types[i] = column.Name, column.ColumnNameAndType
+	}
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(token)), clickhouse.WithColumnNamesAndTypes(types))
+	batch, err := c.conn.PrepareBatch(ctx, "INSERT INTO clicks ("+strings.Join(names, ", ")+")")
+	if err != nil {
+		return fmt.Errorf("preparing an insert: %w", err)
+	}
+	defer func() { _ = batch.Close() }() // after Send it has nothing to say
+	for i, column := range list {
+		if err := batch.Column(i).Append(column.values); err != nil {
+			return fmt.Errorf("filling the column %s: %w", column.Name, err)
+		}
+	}
+	if err := batch.Send(); err != nil {
+		return fmt.Errorf("inserting: %w", err)
+	}
+	return nil
+}
+
+// present returns how many of the rows are in the table, if they were sent in one
+// insert before: the rows of one month are there all or none, so the last row of
+// each month speaks for the others.
+func (c *ClickHouse) present(ctx context.Context, rows *columns) (int, error) {
+	type month struct{ count, last int }
+	months := map[[2]int]month{}
+	for i, ts := range rows.ts {
+		key := [2]int{ts.Year(), int(ts.Month())}
+		months[key] = month{count: months[key].count + 1, last: i}
+	}
+	total := 0
+	for _, m := range months {
+		var found uint64
+		err := c.conn.QueryRow(ctx,
+			`SELECT count() FROM clicks WHERE workspace_id = {workspace:UUID} AND link_id = {link:UUID}
+			AND ts = fromUnixTimestamp64Milli({ts:Int64}, 'UTC') AND click_id = {click:UUID}`,
+			clickhouse.Named("workspace", rows.workspaceID[m.last].String()),
+			clickhouse.Named("link", rows.linkID[m.last].String()),
+			clickhouse.Named("ts", rows.ts[m.last].UnixMilli()),
+			clickhouse.Named("click", rows.clickID[m.last].String()),
+		).Scan(&found)
+		if err != nil {
+			return 0, fmt.Errorf("looking for rows of an earlier insert: %w", err)
+		}
+		if found > 0 {
+			total += m.count
+		}
+	}
+	return total, nil
+}
+
+// VisitorKey implements enrich.KeyStore. The insert's token is the day, so the
+// first key that is stored stays and every later one is dropped by the server;
+// all read the one that stayed.
+func (c *ClickHouse) VisitorKey(ctx context.Context, day enrich.Day, candidate enrich.Key) (enrich.Key, error) {
+	key, found, err := c.findKey(ctx, day)
+	if err != nil || found {
+		return key, err
+	}
+	date := day.Time().Format(time.DateOnly)
+	insert := clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings("visitor-key/"+date)))
+	batch, err := c.conn.PrepareBatch(insert, "INSERT INTO visitor_keys (day, key)")
+	if err != nil {
+		return key, fmt.Errorf("preparing to store a visitor key: %w", err)
+	}
+	defer func() { _ = batch.Close() }() // after Send it has nothing to say
+	if err := batch.Append(day.Time(), string(candidate[:])); err != nil {
+		return key, fmt.Errorf("storing a visitor key: %w", err)
+	}
+	if err := batch.Send(); err != nil {
+		return key, fmt.Errorf("storing a visitor key: %w", err)
+	}
+	key, found, err = c.findKey(ctx, day)
+	if err == nil && !found {
+		err = fmt.Errorf("the visitor key of %s is not there after it was stored", date)
+	}
+	return key, err
+}
+
+func (c *ClickHouse) findKey(ctx context.Context, day enrich.Day) (key enrich.Key, found bool, err error) {
+	rows, err := c.conn.Query(ctx, "SELECT key FROM visitor_keys WHERE day = {day:Date} ORDER BY key LIMIT 1",
+		clickhouse.Named("day", day.Time().Format(time.DateOnly)))
+	if err != nil {
+		return key, false, fmt.Errorf("reading a visitor key: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // its errors come from rows.Err
+	for rows.Next() {
+		var stored string
+		if err := rows.Scan(&stored); err != nil {
+			return key, false, fmt.Errorf("reading a visitor key: %w", err)
+		}
+		if len(stored) != len(key) {
+			return key, false, fmt.Errorf("the visitor key of a day has %d bytes, want %d", len(stored), len(key))
+		}
+		copy(key[:], stored)
+		found = true
+	}
+	if err := rows.Err(); err != nil {
+		return key, false, fmt.Errorf("reading a visitor key: %w", err)
+	}
+	return key, found, nil
+}

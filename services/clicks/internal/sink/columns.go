@@ -1,0 +1,120 @@
+package sink
+
+import (
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
+)
+
+// columns holds rows the way the driver wants them, one slice a column, so that
+// a batch is handed over in 26 calls whatever its size. The slices are used again.
+type columns struct {
+	ts                             []time.Time
+	clickID, workspaceID, linkID   []uuid.UUID
+	linkVersion                    []uint64
+	host, slug                     []string
+	status                         []uint16
+	edgeRegion, edge               []string
+	visitor                        []uint64
+	bot                            []bool
+	country, region, city          []string
+	continent, device, os, browser []string
+	language, referrer             []string
+	source, medium, campaign       []string
+	term, content                  []string
+}
+
+func (c *columns) len() int { return len(c.ts) }
+
+func (c *columns) append(r *enrich.Row) {
+	c.ts = append(c.ts, time.UnixMilli(r.TimeUnixMilli).UTC())
+	c.clickID = append(c.clickID, r.ClickID)
+	c.workspaceID = append(c.workspaceID, r.WorkspaceID)
+	c.linkID = append(c.linkID, r.LinkID)
+	c.linkVersion = append(c.linkVersion, r.LinkVersion)
+	c.host = append(c.host, r.Host)
+	c.slug = append(c.slug, r.Slug)
+	c.status = append(c.status, r.Status)
+	c.edgeRegion = append(c.edgeRegion, r.EdgeRegion)
+	c.edge = append(c.edge, r.Edge)
+	c.visitor = append(c.visitor, r.Visitor)
+	c.bot = append(c.bot, r.Bot)
+	c.country = append(c.country, r.Country)
+	c.region = append(c.region, r.Region)
+	c.city = append(c.city, r.City)
+	c.continent = append(c.continent, r.Continent)
+	c.device = append(c.device, r.Device)
+	c.os = append(c.os, r.OS)
+	c.browser = append(c.browser, r.Browser)
+	c.language = append(c.language, r.Language)
+	c.referrer = append(c.referrer, r.Referrer)
+	c.source = append(c.source, r.Campaign.Source)
+	c.medium = append(c.medium, r.Campaign.Medium)
+	c.campaign = append(c.campaign, r.Campaign.Name)
+	c.term = append(c.term, r.Campaign.Term)
+	c.content = append(c.content, r.Campaign.Content)
+}
+
+// reset empties the columns and keeps their memory.
+func (c *columns) reset() {
+	*c = columns{
+		ts: c.ts[:0], clickID: c.clickID[:0], workspaceID: c.workspaceID[:0], linkID: c.linkID[:0],
+		linkVersion: c.linkVersion[:0], host: c.host[:0], slug: c.slug[:0], status: c.status[:0],
+		edgeRegion: c.edgeRegion[:0], edge: c.edge[:0], visitor: c.visitor[:0], bot: c.bot[:0],
+		country: c.country[:0], region: c.region[:0], city: c.city[:0], continent: c.continent[:0],
+		device: c.device[:0], os: c.os[:0], browser: c.browser[:0], language: c.language[:0],
+		referrer: c.referrer[:0], source: c.source[:0], medium: c.medium[:0], campaign: c.campaign[:0],
+		term: c.term[:0], content: c.content[:0],
+	}
+}
+
+// named is one column of the table.
+type named struct {
+	clickhouse.ColumnNameAndType
+	values any
+}
+
+// list names the columns with their types. The types are those of the migrated
+// table (a test holds them against it): without them the driver would ask the
+// server for them before every insert.
+func (c *columns) list() []named {
+	const (
+		text  = "String"
+		group = "LowCardinality(String)"
+		id    = "UUID"
+	)
+	col := func(name, kind string, values any) named {
+		return named{clickhouse.ColumnNameAndType{Name: name, Type: kind}, values}
+	}
+	return []named{
+		col("ts", "DateTime64(3, 'UTC')", c.ts),
+		col("click_id", id, c.clickID),
+		col("workspace_id", id, c.workspaceID),
+		col("link_id", id, c.linkID),
+		col("link_version", "UInt64", c.linkVersion),
+		col("host", group, c.host),
+		col("slug", text, c.slug),
+		col("status", "UInt16", c.status),
+		col("edge_region", group, c.edgeRegion),
+		col("edge", group, c.edge),
+		col("visitor", "UInt64", c.visitor),
+		col("bot", "Bool", c.bot),
+		col("country", group, c.country),
+		col("region", group, c.region),
+		col("city", group, c.city),
+		col("continent", group, c.continent),
+		col("device", group, c.device),
+		col("os", group, c.os),
+		col("browser", group, c.browser),
+		col("language", group, c.language),
+		col("referrer", group, c.referrer),
+		col("utm_source", group, c.source),
+		col("utm_medium", group, c.medium),
+		col("utm_campaign", group, c.campaign),
+		col("utm_term", group, c.term),
+		col("utm_content", group, c.content),
+	}
+}

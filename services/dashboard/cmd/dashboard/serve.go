@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/linkstream/linkstream/services/dashboard/internal/apidoc"
+	"github.com/linkstream/linkstream/services/dashboard/internal/gateway"
+	"github.com/linkstream/linkstream/services/dashboard/internal/session"
+	"github.com/linkstream/linkstream/services/dashboard/internal/webapp"
+	"github.com/linkstream/linkstream/services/dashboard/web"
+	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/internal/httpserver"
+	"github.com/linkstream/linkstream/services/internal/runner"
+	"github.com/linkstream/linkstream/services/internal/telemetry"
+)
+
+const about = `dashboard serves the web app and forwards the public API.
+
+  dashboard                        serve
+  dashboard openapi-merge FILE...  print the API description made of the services' own`
+
+func serve(ctx context.Context, environ, args []string, stdout io.Writer) error {
+	s, err := config.Parse[settings](about, environ, args, stdout)
+	if err != nil {
+		return err
+	}
+	log, err := telemetry.NewLogger(stdout, s.LogLevel, "dashboard")
+	if err != nil {
+		return err
+	}
+	registry := telemetry.NewRegistry()
+	handler, err := newHandler(s, registry, log)
+	if err != nil {
+		return err
+	}
+
+	public, err := httpserver.Listen(ctx, s.HTTPAddr)
+	if err != nil {
+		return err
+	}
+	private, err := httpserver.Listen(ctx, s.AdminAddr)
+	if err != nil {
+		return err
+	}
+	admin := httpserver.NewAdmin(registry,
+		reachable("links", s.LinksURL),
+		reachable("analytics", s.AnalyticsURL),
+		reachable("access", s.AccessURL),
+	)
+	log.InfoContext(ctx, "serving", "addr", public.Addr().String(), "admin_addr", private.Addr().String())
+	return runner.Run(ctx,
+		runner.Task{Name: "admin", Run: httpserver.New(private, admin, s.DrainTimeout, log).Run},
+		runner.Task{Name: "http", Run: httpserver.New(public, handler, s.DrainTimeout, log).Run},
+		runner.Task{Name: "readiness", Run: admin.Stopping},
+	)
+}
+
+// newHandler is everything behind the public address.
+func newHandler(s settings, registry *prometheus.Registry, log *slog.Logger) (http.Handler, error) {
+	links, err := url.Parse(s.LinksURL)
+	if err != nil {
+		return nil, fmt.Errorf("reading the address of links: %w", err)
+	}
+	analytics, err := url.Parse(s.AnalyticsURL)
+	if err != nil {
+		return nil, fmt.Errorf("reading the address of analytics: %w", err)
+	}
+	dist, err := web.Dist()
+	if err != nil {
+		return nil, fmt.Errorf("opening the web app: %w", err)
+	}
+	app, err := webapp.New(dist)
+	if err != nil {
+		return nil, err
+	}
+	if !app.Built() {
+		log.Warn("the web app is not built: run make web, then build this program again")
+	}
+	docs := apidoc.NewSource(log, links.JoinPath("openapi.json").String(), analytics.JoinPath("openapi.json").String())
+	page, err := apidoc.NewPage(docs)
+	if err != nil {
+		return nil, err
+	}
+	sessions := session.New(access.NewClient(s.AccessURL), session.Settings{Secure: s.CookieSecure, TrustedProxies: s.TrustedProxies}, log)
+	toLinks := sessions.Bearer(gateway.New("links", links, log))
+	toAnalytics := sessions.Bearer(gateway.New("analytics", analytics, log))
+
+	mux := http.NewServeMux()
+	mux.Handle("/v1/links", toLinks)
+	mux.Handle("/v1/links/", toLinks)
+	mux.Handle("/v1/analytics/", toAnalytics)
+	mux.HandleFunc("/v1/", unknown)
+	mux.Handle("/session", sessions)
+	mux.HandleFunc("GET /openapi.json", docs.ServeJSON)
+	mux.Handle("GET /docs", page)
+	mux.HandleFunc("GET /docs/page.css", page.ServeStyle)
+	mux.Handle("/", app)
+	return webapp.Secure(httpapi.Middleware(mux, registry, log)), nil
+}
+
+func unknown(w http.ResponseWriter, r *http.Request) {
+	httpapi.Write(r.Context(), w, httpapi.NewProblem(http.StatusNotFound, "not_found", "The API has nothing at this address."))
+}
+
+// reachable checks that something listens where a service should: not more,
+// because a service that is itself unready still answers better than we could.
+func reachable(name, address string) httpserver.Check {
+	return httpserver.Check{Name: name, Ready: func(ctx context.Context) error {
+		u, err := url.Parse(address)
+		if err != nil {
+			return fmt.Errorf("reading its address: %w", err)
+		}
+		port := u.Port()
+		if port == "" {
+			port = u.Scheme // the dialer knows http and https as names of ports
+		}
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}}
+}

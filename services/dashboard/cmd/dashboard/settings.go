@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/linkstream/linkstream/services/internal/config"
+)
+
+// settings are what the environment says.
+type settings struct {
+	LogLevel       string         `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	AdminAddr      string         `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9000" help:"address of /metrics, /healthz, /readyz; keep it private"`
+	DrainTimeout   time.Duration  `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"time to finish open requests when told to stop"`
+	HTTPAddr       string         `env:"HTTP_ADDR" envDefault:"127.0.0.1:8000" help:"address of the web app and the public API"`
+	LinksURL       string         `env:"LINKS_URL,required,notEmpty" help:"HTTP address of the links service, for instance http://127.0.0.1:8010"`
+	AnalyticsURL   string         `env:"ANALYTICS_URL,required,notEmpty" help:"HTTP address of the analytics service, for instance http://127.0.0.1:8020"`
+	AccessURL      string         `env:"ACCESS_URL,required,notEmpty" help:"RPC address of the links service, for instance http://127.0.0.1:8011"`
+	CookieSecure   bool           `env:"COOKIE_SECURE" envDefault:"true" help:"false only where the dashboard is served over plain HTTP"`
+	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" help:"CIDR list of proxies whose X-Forwarded-For says whose login it is"`
+}
+
+// Validate checks what types cannot.
+func (s settings) Validate() error {
+	var drain error
+	if s.DrainTimeout <= 0 {
+		drain = errors.New(config.Prefix + "DRAIN_TIMEOUT must be more than nothing, for instance 10s")
+	}
+	return errors.Join(
+		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
+		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
+		checkURL("LINKS_URL", s.LinksURL),
+		checkURL("ANALYTICS_URL", s.AnalyticsURL),
+		checkURL("ACCESS_URL", s.AccessURL),
+		drain,
+	)
+}
+
+// checkURL leaves a missing value to the check for what is required.
+func checkURL(name, value string) error {
+	if value == "" {
+		return nil
+	}
+	u, err := url.Parse(value)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return fmt.Errorf("%s%s must be an http or https address, for instance http://127.0.0.1:8010", config.Prefix, name)
+	}
+	return nil
+}

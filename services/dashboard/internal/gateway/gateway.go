@@ -1,0 +1,115 @@
+// Package gateway forwards the public API to the service that answers it.
+//
+// It promises that a request arrives as it was sent, with one request id for the
+// whole way, and that a service which is away gives a problem, not a blank page.
+// It refuses bodies over MaxBodyBytes, and to pass cookies on.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"time"
+
+	"github.com/linkstream/linkstream/services/internal/httpapi"
+)
+
+// MaxBodyBytes fits the largest call, 1,000 links at once with destinations of
+// 8,000 bytes each.
+const MaxBodyBytes = 16 << 20
+
+// Limits towards the services. Only the wait for the first byte is limited:
+// exports and event streams go on for as long as they go on.
+const (
+	dialTimeout   = 2 * time.Second
+	headerTimeout = 30 * time.Second
+	idleTimeout   = 90 * time.Second
+	idlePerHost   = 64
+)
+
+const requestID = "X-Request-Id"
+
+// Gateway forwards to one service.
+type Gateway struct {
+	proxy *httputil.ReverseProxy
+}
+
+// New returns a gateway to the service at target, for instance
+// http://127.0.0.1:8010, named in log lines as name.
+func New(name string, target *url.URL, log *slog.Logger) *Gateway {
+	return &Gateway{proxy: &httputil.ReverseProxy{
+		Transport: newTransport(),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.SetXForwarded()
+			r.Out.Header.Set(requestID, httpapi.RequestID(r.In.Context()))
+			r.Out.Header.Del("Cookie")
+		},
+		ModifyResponse: func(answer *http.Response) error {
+			// The middleware in front has set both already; a second value would be one too many.
+			answer.Header.Del(requestID)
+			answer.Header.Del("X-Content-Type-Options")
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			refuse(w, r, name, err, log)
+		},
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}}
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength > MaxBodyBytes {
+		httpapi.Write(r.Context(), w, tooLarge())
+		return
+	}
+	if r.ContentLength == 0 {
+		// The server's read limit would end an event stream after half a minute.
+		// A writer that does not support it has no such limit.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, MaxBodyBytes)
+	g.proxy.ServeHTTP(w, r)
+}
+
+func newTransport() *http.Transport {
+	return &http.Transport{
+		// No Proxy: the services are on private addresses.
+		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		ResponseHeaderTimeout: headerTimeout,
+		IdleConnTimeout:       idleTimeout,
+		MaxIdleConnsPerHost:   idlePerHost,
+		DisableCompression:    true, // what the service sent is passed on as it is
+	}
+}
+
+// refuse tells what kept a request from being answered: the caller, the way to
+// the service, or the service.
+func refuse(w http.ResponseWriter, r *http.Request, name string, err error, log *slog.Logger) {
+	ctx := r.Context()
+	var large *http.MaxBytesError
+	var network *net.OpError
+	var timeout net.Error
+	problem := httpapi.NewProblem(http.StatusBadGateway, "bad_gateway", "The service behind this address broke off its answer.")
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return // the caller hung up; there is nobody to answer and nothing to log
+	case errors.As(err, &large):
+		httpapi.Write(ctx, w, tooLarge())
+		return
+	case errors.As(err, &network) && network.Op == "dial", errors.As(err, &timeout) && timeout.Timeout():
+		w.Header().Set("Retry-After", "1")
+		problem = httpapi.NewProblem(http.StatusServiceUnavailable, "unavailable", "The service behind this address cannot be reached right now. Try again in a moment.")
+	}
+	log.ErrorContext(ctx, "request not forwarded", "to", name, "request_id", httpapi.RequestID(ctx), "err", err)
+	httpapi.Write(ctx, w, problem)
+}
+
+func tooLarge() *httpapi.Problem {
+	return httpapi.NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The body is larger than 16 MiB.")
+}

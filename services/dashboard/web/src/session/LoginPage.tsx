@@ -1,0 +1,80 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { api } from "../api/client";
+import { Problem } from "../api/problem";
+import { sessionQuery } from "../api/queries";
+import { texts } from "../texts";
+import { Button } from "../ui/Button";
+import { Field } from "../ui/Field";
+import { Logo } from "../ui/Logo";
+import { ErrorNotice } from "../ui/Notice";
+import { ThemeToggle } from "../ui/ThemeToggle";
+import { safeNext } from "./next";
+
+const route = getRouteApi("/login");
+
+export function LoginPage() {
+  const { next } = route.useSearch();
+  const router = useRouter();
+  const client = useQueryClient();
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+
+  const logIn = useMutation({
+    mutationFn: () => api.logIn(email, password),
+    onSuccess: async (who) => {
+      // Nothing that an earlier user saw may be shown to this one.
+      client.clear();
+      client.setQueryData(sessionQuery.queryKey, who);
+      router.history.push(safeNext(next));
+    },
+    onError: () => setPassword(""),
+  });
+  const fields = logIn.error instanceof Problem ? logIn.error.byField() : {};
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    logIn.mutate();
+  };
+
+  return (
+    <div className="grid min-h-dvh grid-rows-[auto_1fr] px-4">
+      <div className="flex justify-end py-4">
+        <ThemeToggle />
+      </div>
+      <main className="mx-auto w-full max-w-sm pt-[10vh] pb-24">
+        <Logo />
+        <h1 className="mt-8 font-semibold text-2xl tracking-tight">{texts.session.heading}</h1>
+        <p className="mt-1 text-quiet">{texts.session.lead}</p>
+        <form onSubmit={submit} className="mt-8 space-y-5">
+          <Field
+            label={texts.session.email}
+            type="email"
+            name="email"
+            autoComplete="username"
+            required
+            autoFocus
+            value={email}
+            error={fields.email}
+            onChange={(event) => setEmail(event.target.value)}
+          />
+          <Field
+            label={texts.session.password}
+            type="password"
+            name="password"
+            autoComplete="current-password"
+            required
+            value={password}
+            error={fields.password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+          {logIn.isError && <ErrorNotice error={logIn.error} />}
+          <Button kind="primary" type="submit" disabled={logIn.isPending} className="h-10 w-full">
+            {logIn.isPending ? texts.session.loggingIn : texts.session.logIn}
+          </Button>
+        </form>
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+// Every text of the page that a person reads. Texts with a number or a name in
+// them are functions, so that a translation can order the words its own way.
+
+export const texts = {
+  product: "linkstream",
+  skip: "Skip to the content",
+  retry: "Try again",
+  cancel: "Cancel",
+  close: "Close",
+  loading: "Loading",
+
+  theme: { toDark: "Switch to the dark theme", toLight: "Switch to the light theme" },
+  nav: { links: "Links", apiDocs: "API docs" },
+
+  session: {
+    heading: "Log in to linkstream",
+    lead: "Short links and what became of them.",
+    email: "Email",
+    password: "Password",
+    logIn: "Log in",
+    loggingIn: "Logging in…",
+    logOut: "Log out",
+    logOutFailed: "You are still logged in: the server could not be reached.",
+  },
+
+  period: {
+    label: "Period",
+    names: { "24h": "24 hours", "7d": "7 days", "30d": "30 days" },
+    previous: {
+      "24h": "vs. the 24 hours before",
+      "7d": "vs. the 7 days before",
+      "30d": "vs. the 30 days before",
+    },
+    in: { "24h": "in the last 24 hours", "7d": "in the last 7 days", "30d": "in the last 30 days" },
+  },
+
+  overview: {
+    heading: "All links",
+    visitors: "Unique visitors",
+    clicks: "Clicks",
+    bots: "Bot clicks",
+    visitorsHelp: "People, counted once a day each, without storing who they are",
+    clicksHelp: "Redirects that were followed, without bots",
+    botsHelp: "Redirects followed by crawlers, previews and scripts; not part of the clicks",
+    up: (percent: string) => `up ${percent}`,
+    down: (percent: string) => `down ${percent}`,
+    same: "no change",
+    fresh: "none before",
+    failed: "The numbers could not be loaded.",
+    chart: (from: string, to: string, clicks: string) =>
+      `Clicks from ${from} to ${to}: ${clicks} in all. The values are in the table that follows.`,
+    chartTable: "Clicks over time",
+    time: "Time",
+    quiet: "No clicks in this period yet. They appear here within seconds.",
+  },
+
+  links: {
+    heading: "Links",
+    create: "New link",
+    search: "Search links",
+    searchPlaceholder: "Search title, slug or destination",
+    clearSearch: "Clear the search",
+    columns: { link: "Link", clicks: "Clicks", created: "Created" },
+    copy: "Copy",
+    copyUrl: (url: string) => `Copy ${url}`,
+    copied: "Copied",
+    copyFailed: "The browser did not allow copying. Select the address and copy it by hand.",
+    clicks: (n: number, formatted: string) => `${formatted} ${n === 1 ? "click" : "clicks"}`,
+    clicksUnknown: "not among the most clicked",
+    more: "Load more",
+    loadingMore: "Loading…",
+    loadFailed: "The links could not be loaded.",
+    moreFailed: "The next links could not be loaded.",
+    none: "No links yet",
+    noneHint: "Make a long address short, share it, and watch the clicks come in.",
+    noMatch: (q: string) => `Nothing matches “${q}”`,
+    noMatchHint: "Try fewer letters, or another word of the title or destination.",
+    created: (url: string) => `${url} is live.`,
+  },
+
+  form: {
+    heading: "New link",
+    destination: "Destination",
+    destinationHint: "Where visitors go, with https://",
+    slug: "Slug",
+    slugHint: "The part after the slash. Leave it empty for a short random one.",
+    title: "Title",
+    titleHint: "Only you see it.",
+    optional: "optional",
+    submit: "Create link",
+    submitting: "Creating…",
+    destinationMissing: "Enter the address that visitors should reach.",
+    destinationInvalid: "Enter a whole address that begins with https:// or http://",
+  },
+
+  problems: {
+    network: "The server could not be reached. Check your connection, then try again.",
+    server: "Something went wrong on our side. Try again in a moment.",
+    requestId: (id: string) => `Request ${id}`,
+    notFound: "There is no such page.",
+    notFoundBack: "Go to the links",
+    crashed: "This page broke. Reload it to go on.",
+    reload: "Reload",
+  },
+} as const;

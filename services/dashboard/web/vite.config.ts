@@ -1,0 +1,27 @@
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+// `npm run dev` forwards API calls to a running dashboard, so that the page under
+// development has a real API. LINKSTREAM_DASHBOARD_URL says where it is.
+const api = process.env.LINKSTREAM_DASHBOARD_URL ?? "http://127.0.0.1:8000";
+
+export default defineConfig({
+  plugins: [react(), tailwindcss()],
+  build: {
+    // The content policy allows no data: addresses.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 700,
+  },
+  server: {
+    proxy: { "/v1": api, "/session": api, "/openapi.json": api, "/docs": api },
+  },
+  test: {
+    environment: "happy-dom",
+    include: ["src/**/*.test.{ts,tsx}"],
+    env: { TZ: "Europe/Berlin" },
+    restoreMocks: true,
+    unstubGlobals: true,
+  },
+});

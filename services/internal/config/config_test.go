@@ -1,0 +1,79 @@
+package config_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkstream/linkstream/services/internal/config"
+)
+
+type settings struct {
+	HTTPAddr string        `env:"HTTP_ADDR" envDefault:"127.0.0.1:8010" help:"where the API listens"`
+	Postgres string        `env:"POSTGRES_URL,required" help:"the database"`
+	Grace    time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"time to finish"`
+	Rows     int           `env:"ROWS" envDefault:"5" help:"rows"`
+}
+
+func (s settings) Validate() error {
+	var errs []error
+	if s.Rows < 1 {
+		errs = append(errs, errors.New("LINKSTREAM_ROWS must be at least 1"))
+	}
+	return errors.Join(append(errs, config.CheckAddr("HTTP_ADDR", s.HTTPAddr))...)
+}
+
+func TestEveryMistakeIsReportedAtOnceWithoutValues(t *testing.T) {
+	_, err := config.Parse[settings]("about", []string{
+		"LINKSTREAM_HTTP_ADDR=nowhere",
+		"LINKSTREAM_DRAIN_TIMEOUT=s3cret",
+		"LINKSTREAM_ROWS=0",
+	}, nil, &strings.Builder{})
+	if err == nil {
+		t.Fatal("wrong settings were accepted")
+	}
+	for _, want := range []string{
+		"LINKSTREAM_HTTP_ADDR must be host:port",
+		"LINKSTREAM_POSTGRES_URL is required and not set",
+		"LINKSTREAM_DRAIN_TIMEOUT is not a valid time.Duration",
+		"LINKSTREAM_ROWS must be at least 1",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing in:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a value is shown: %v", err)
+	}
+}
+
+func TestDefaultsAndValues(t *testing.T) {
+	got, err := config.Parse[settings]("about", []string{"LINKSTREAM_POSTGRES_URL=postgres://x", "LINKSTREAM_ROWS=9"}, nil, &strings.Builder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := settings{HTTPAddr: "127.0.0.1:8010", Postgres: "postgres://x", Grace: 10 * time.Second, Rows: 9}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestHelpListsEverySetting(t *testing.T) {
+	var out strings.Builder
+	_, err := config.Parse[settings]("links: keeps the links.", nil, []string{"--help"}, &out)
+	if !errors.Is(err, config.ErrHelp) {
+		t.Fatalf("got %v, want ErrHelp", err)
+	}
+	for _, want := range []string{"links: keeps the links.", "LINKSTREAM_HTTP_ADDR", "default 127.0.0.1:8010", "LINKSTREAM_POSTGRES_URL", "required", "time to finish"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestArgumentsAreRefused(t *testing.T) {
+	if _, err := config.Parse[settings]("about", nil, []string{"--port=1"}, &strings.Builder{}); err == nil || errors.Is(err, config.ErrHelp) {
+		t.Errorf("got %v", err)
+	}
+}

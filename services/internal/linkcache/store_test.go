@@ -1,0 +1,135 @@
+package linkcache_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/redistest"
+)
+
+func entry(key string, revision uint64, destination string) linkcache.Entry {
+	r := record()
+	r.Revision, r.Destination = revision, destination
+	if destination == "" {
+		r.Flags = linkcache.FlagDeleted
+	}
+	return linkcache.Entry{Key: key, Record: r}
+}
+
+// Guards rule 11: newer is decided by revision, never by arrival.
+func TestOnlyANewerRecordReplaces(t *testing.T) {
+	client := redistest.Start(t).Client(t)
+	store := linkcache.NewStore(client)
+	put := func(e linkcache.Entry, want linkcache.Outcome) {
+		t.Helper()
+		got, err := store.Put(t.Context(), []linkcache.Entry{e})
+		if err != nil || !slices.Equal(got, []linkcache.Outcome{want}) {
+			t.Errorf("Put(%s, revision %d) = %v, %v; want %v", e.Key, e.Record.Revision, got, err, want)
+		}
+	}
+	holds := func(key string, revision uint64, destination string) {
+		t.Helper()
+		got, ok, err := store.Get(t.Context(), key)
+		if err != nil || !ok || got.Revision != revision || got.Destination != destination {
+			t.Errorf("Get(%s) = %+v, %t, %v; want revision %d and %q", key, got, ok, err, revision, destination)
+		}
+	}
+	const key = "redirect:s.test:a"
+	put(entry(key, 5, "https://five.test/"), linkcache.Applied)
+	put(entry(key, 4, "https://four.test/"), linkcache.Stale)
+	holds(key, 5, "https://five.test/")
+	put(entry(key, 5, "https://five.test/"), linkcache.Same)
+	put(entry(key, 7, ""), linkcache.Applied)
+	put(entry(key, 6, "https://six.test/"), linkcache.Stale) // a late write cannot bring a deleted link back
+	holds(key, 7, "")
+	put(entry(key, 9, "https://nine.test/"), linkcache.Applied)
+	holds(key, 9, "https://nine.test/")
+
+	const big = 1<<53 - 2 // Lua's numbers are doubles
+	put(entry(key, big, "https://big.test/"), linkcache.Applied)
+	put(entry(key, big-1, "https://less.test/"), linkcache.Stale)
+	put(entry(key, big+1, "https://more.test/"), linkcache.Applied)
+
+	for _, junk := range []string{"", "junk", "[1]", `{"r":"x"}`, `"x"`} {
+		if err := client.Set(t.Context(), key, junk, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok, err := store.Get(t.Context(), key); ok || err != nil {
+			t.Errorf("Get of junk %q = %t, %v; want not there", junk, ok, err)
+		}
+		put(entry(key, 2, "https://two.test/"), linkcache.Applied)
+	}
+	if ttl := client.PTTL(t.Context(), key).Val(); ttl < linkcache.TTL-time.Minute || ttl > linkcache.TTL {
+		t.Errorf("TTL is %v, want about %v", ttl, linkcache.TTL)
+	}
+}
+
+func TestPutSurvivesARedisThatForgotItsScripts(t *testing.T) {
+	client := redistest.Start(t).Client(t)
+	store := linkcache.NewStore(client)
+	batch := []linkcache.Entry{entry("redirect:s.test:a", 1, "https://a.test/"), entry("redirect:s.test:b", 2, "https://b.test/"), entry("redirect:s.test:a", 3, "https://c.test/")}
+	want := []linkcache.Outcome{linkcache.Applied, linkcache.Applied, linkcache.Applied}
+	for range 2 {
+		got, err := store.Put(t.Context(), batch)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("Put = %v, %v; want %v", got, err, want)
+		}
+		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		want = []linkcache.Outcome{linkcache.Stale, linkcache.Same, linkcache.Same}
+	}
+	if got, err := store.Put(t.Context(), nil); err != nil || len(got) != 0 {
+		t.Errorf("Put of nothing = %v, %v", got, err)
+	}
+}
+
+func TestWritersInAnyOrderEndWithTheNewest(t *testing.T) {
+	store := linkcache.NewStore(redistest.Start(t).Client(t))
+	const key, writers = "redirect:s.test:a", 40
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			if _, err := store.Put(t.Context(), []linkcache.Entry{entry(key, uint64(1+(i*7)%writers), "https://e.test/")}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got, ok, err := store.Get(t.Context(), key); err != nil || !ok || got.Revision != writers {
+		t.Errorf("the key holds %+v, %t, %v; want revision %d", got, ok, err, writers)
+	}
+}
+
+func TestMessagesArriveInOrder(t *testing.T) {
+	client := redistest.Start(t).Client(t)
+	store := linkcache.NewStore(client)
+	sub := client.Subscribe(t.Context(), linkcache.Channel)
+	defer func() { _ = sub.Close() }()
+	if _, err := sub.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var sent []linkcache.Message
+	for i := range 50 {
+		sent = append(sent, linkcache.Message{Keys: []string{"redirect:s.test:a"}, Revision: uint64(i + 1), Position: linkcache.Position{Offset: int64(i)}, Previous: int64(i - 1)})
+	}
+	if err := store.PublishAll(t.Context(), sent); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Publish(t.Context(), &linkcache.Message{Heartbeat: []linkcache.Position{{Offset: 49}}, Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range sent {
+		got, err := sub.ReceiveMessage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := linkcache.DecodeMessage([]byte(got.Payload))
+		if err != nil || m.Revision != sent[i].Revision || m.Previous != sent[i].Previous {
+			t.Fatalf("message %d = %+v, %v", i, m, err)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Package changelog says what the changelog says of a link: it turns the domain's
+// link into the LinkChanged that the outbox holds and the origin look-up answers.
+//
+// It promises that both agree, so that an edge cannot tell from which of the two
+// it learnt of a link.
+package changelog
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/links/internal/link"
+)
+
+// Changed is the link's whole state after a mutation of the given kind.
+// changed_at is the link's UpdatedAt.
+func Changed(l *link.Link, kind eventspb.LinkChanged_Kind) *eventspb.LinkChanged {
+	return &eventspb.LinkChanged{
+		LinkId:      l.ID.UUID[:],
+		WorkspaceId: l.WorkspaceID[:],
+		Address:     address(l.Address()),
+		Version:     l.Version,
+		Revision:    l.Revision,
+		Kind:        kind,
+		ChangedAt:   timestamppb.New(l.UpdatedAt),
+		Destination: l.Destination,
+		StatusCode:  uint32(l.StatusCode), //nolint:gosec // 301 to 308
+		Title:       l.Title,
+		Tags:        l.Tags,
+		Notes:       l.Notes,
+		StartsAt:    timestamp(l.StartsAt),
+		ExpiresAt:   timestamp(l.ExpiresAt),
+		FallbackUrl: l.FallbackURL,
+		Archived:    l.Archived,
+		CreatedAt:   timestamppb.New(l.CreatedAt),
+		UpdatedAt:   timestamppb.New(l.UpdatedAt),
+	}
+}
+
+// Moved is Changed for an update that took the link away from another address.
+func Moved(l *link.Link, from link.Address) *eventspb.LinkChanged {
+	ev := Changed(l, eventspb.LinkChanged_KIND_UPDATED)
+	ev.PreviousAddress = address(from)
+	return ev
+}
+
+// Current is what the last record of the link's mutations said, as far as the
+// row tells: a link at version 1 was created, any other updated.
+func Current(l *link.Link) *eventspb.LinkChanged {
+	if l.Version == 1 {
+		return Changed(l, eventspb.LinkChanged_KIND_CREATED)
+	}
+	return Changed(l, eventspb.LinkChanged_KIND_UPDATED)
+}
+
+func address(a link.Address) *eventspb.Address {
+	return &eventspb.Address{Host: a.Host, Slug: a.Slug, SlugKey: a.SlugKey}
+}
+
+func timestamp(t *time.Time) *timestamppb.Timestamp {
+	if t == nil {
+		return nil
+	}
+	return timestamppb.New(*t)
+}

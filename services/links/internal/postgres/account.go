@@ -1,0 +1,211 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/links/internal/account"
+)
+
+// FindKey returns an API key that is not revoked, or account.ErrNotFound.
+func (s *Store) FindKey(ctx context.Context, hash []byte) (account.Key, error) {
+	var (
+		k      account.Key
+		scopes []string
+	)
+	err := s.pool.QueryRow(ctx, `SELECT id, workspace_id, scopes FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL`, hash).
+		Scan(&k.ID, &k.WorkspaceID, &scopes)
+	for _, scope := range scopes {
+		k.Scopes = append(k.Scopes, access.Scope(scope))
+	}
+	return k, accountError(err)
+}
+
+// FindSession returns a session that is not over, or account.ErrNotFound.
+func (s *Store) FindSession(ctx context.Context, hash []byte, now time.Time) (account.Session, error) {
+	var f account.Session
+	err := s.pool.QueryRow(ctx, `SELECT s.user_id, s.workspace_id, u.email, m.role
+		FROM sessions s
+		JOIN users u ON u.id = s.user_id
+		JOIN memberships m ON m.user_id = s.user_id AND m.workspace_id = s.workspace_id
+		WHERE s.token_hash = $1 AND s.expires_at > $2`, hash, now).
+		Scan(&f.UserID, &f.WorkspaceID, &f.Email, &f.Role)
+	return f, accountError(err)
+}
+
+// FindUser returns a user with the workspace that opens first: the oldest of
+// those the user is a member of. It returns account.ErrNotFound when there is none.
+func (s *Store) FindUser(ctx context.Context, email string) (account.User, error) {
+	var u account.User
+	err := s.pool.QueryRow(ctx, `SELECT u.id, u.password_hash, w.id
+		FROM users u
+		JOIN memberships m ON m.user_id = u.id
+		JOIN workspaces w ON w.id = m.workspace_id
+		WHERE u.email = $1
+		ORDER BY w.created_at, w.id LIMIT 1`, email).
+		Scan(&u.ID, &u.PasswordHash, &u.WorkspaceID)
+	return u, accountError(err)
+}
+
+// StartSession stores a session and forgets those that are over.
+func (s *Store) StartSession(ctx context.Context, hash []byte, u account.User, now, expires time.Time) error {
+	batch := &pgx.Batch{}
+	batch.Queue(`DELETE FROM sessions WHERE expires_at <= $1`, now)
+	batch.Queue(`INSERT INTO sessions (token_hash, user_id, workspace_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+		hash, u.ID, u.WorkspaceID, now, expires)
+	if err := s.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("storing a session: %w", err)
+	}
+	return nil
+}
+
+// EndSession forgets a session, if there is one.
+func (s *Store) EndSession(ctx context.Context, hash []byte) error {
+	if _, err := s.pool.Exec(ctx, `DELETE FROM sessions WHERE token_hash = $1`, hash); err != nil {
+		return fmt.Errorf("ending a session: %w", err)
+	}
+	return nil
+}
+
+func accountError(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return account.ErrNotFound
+	}
+	return err
+}
+
+// bootstrapLock keeps two bootstraps of one installation from running at once:
+// workspaces have no unique name. The two-number locks are a space of their own,
+// beside those of addresses.
+const bootstrapLock = 2
+
+// ErrKeyUnfit: the API key given to a bootstrap is revoked or another workspace's.
+var ErrKeyUnfit = errors.New("the API key is revoked or belongs to another workspace")
+
+// ErrDomainTaken: the domain given to a bootstrap is another workspace's own.
+var ErrDomainTaken = errors.New("the domain belongs to another workspace")
+
+// Bootstrap makes what is missing of the first workspace, in one transaction.
+func (s *Store) Bootstrap(ctx context.Context, b account.Bootstrapped) (workspace uuid.UUID, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, $2)`, lockSpace, bootstrapLock); err != nil {
+			return fmt.Errorf("locking: %w", err)
+		}
+		user, err := ensureUser(ctx, tx, b)
+		if err != nil {
+			return fmt.Errorf("seeing to the user: %w", err)
+		}
+		if workspace, err = ensureWorkspace(ctx, tx, b.Workspace, user); err != nil {
+			return fmt.Errorf("seeing to the workspace: %w", err)
+		}
+		if err := ensureDomain(ctx, tx, b.Domain, workspace); err != nil {
+			return fmt.Errorf("seeing to the domain: %w", err)
+		}
+		if err := ensureKey(ctx, tx, b, workspace); err != nil {
+			return fmt.Errorf("seeing to the API key: %w", err)
+		}
+		return nil
+	})
+	return workspace, err
+}
+
+func ensureUser(ctx context.Context, tx pgx.Tx, b account.Bootstrapped) (uuid.UUID, error) {
+	var (
+		id     uuid.UUID
+		stored string
+	)
+	err := tx.QueryRow(ctx, `SELECT id, password_hash FROM users WHERE email = $1`, b.Email).Scan(&id, &stored)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return uuid.Nil, err
+	}
+	wanted, err := b.PasswordHash(ctx, stored)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	switch stored {
+	case wanted:
+		return id, nil
+	case "":
+		if id, err = uuid.NewV7(); err != nil {
+			return uuid.Nil, err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO users (id, email, password_hash) VALUES ($1, $2, $3)`, id, b.Email, wanted)
+	default:
+		_, err = tx.Exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1`, id, wanted)
+	}
+	return id, err
+}
+
+// ensureWorkspace finds the workspace of that name that the user owns.
+func ensureWorkspace(ctx context.Context, tx pgx.Tx, name string, user uuid.UUID) (uuid.UUID, error) {
+	var id uuid.UUID
+	err := tx.QueryRow(ctx, `SELECT w.id FROM workspaces w
+		JOIN memberships m ON m.workspace_id = w.id AND m.user_id = $2 AND m.role = 'owner'
+		WHERE w.name = $1 ORDER BY w.created_at, w.id LIMIT 1`, name, user).Scan(&id)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return id, err
+	}
+	if id, err = uuid.NewV7(); err != nil {
+		return uuid.Nil, err
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(`INSERT INTO workspaces (id, name) VALUES ($1, $2)`, id, name)
+	batch.Queue(`INSERT INTO memberships (workspace_id, user_id, role) VALUES ($1, $2, 'owner')`, id, user)
+	return id, tx.SendBatch(ctx, batch).Close()
+}
+
+// ensureDomain makes the default domain, which every workspace may use.
+func ensureDomain(ctx context.Context, tx pgx.Tx, host string, workspace uuid.UUID) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO domains (id, host) VALUES ($1, $2) ON CONFLICT (host) DO NOTHING`, id, host); err != nil {
+		return err
+	}
+	var usable bool
+	err = tx.QueryRow(ctx, `SELECT workspace_id IS NULL OR workspace_id = $2 FROM domains WHERE host = $1`, host, workspace).Scan(&usable)
+	if err == nil && !usable {
+		return ErrDomainTaken
+	}
+	return err
+}
+
+const bootstrapKeyName = "bootstrap"
+
+func ensureKey(ctx context.Context, tx pgx.Tx, b account.Bootstrapped, workspace uuid.UUID) error {
+	var exists bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM api_keys WHERE workspace_id = $1 AND name = $2 AND revoked_at IS NULL)`,
+		workspace, bootstrapKeyName).Scan(&exists)
+	if err != nil {
+		return err
+	}
+	hash, prefix, err := b.Key(exists)
+	if err != nil || hash == nil {
+		return err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	scopes := make([]string, 0, len(access.Scopes()))
+	for _, scope := range access.Scopes() {
+		scopes = append(scopes, string(scope))
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO api_keys (id, workspace_id, name, prefix, key_hash, scopes) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (key_hash) DO NOTHING`, id, workspace, bootstrapKeyName, prefix, hash, scopes); err != nil {
+		return err
+	}
+	var fit bool
+	err = tx.QueryRow(ctx, `SELECT workspace_id = $2 AND revoked_at IS NULL FROM api_keys WHERE key_hash = $1`, hash, workspace).Scan(&fit)
+	if err == nil && !fit {
+		return ErrKeyUnfit
+	}
+	return err
+}

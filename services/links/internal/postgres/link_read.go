@@ -1,0 +1,139 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/linkstream/linkstream/services/internal/address"
+	"github.com/linkstream/linkstream/services/links/internal/link"
+)
+
+// selectLinks and scanLink belong together.
+const selectLinks = `SELECT l.id, l.workspace_id, d.id, d.host, d.case_sensitive, l.slug, l.slug_key, l.destination,
+	l.title, l.notes, l.tags, l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.archived,
+	l.version, l.revision, l.created_at, l.updated_at
+	FROM links l JOIN domains d ON d.id = l.domain_id`
+
+func scanLink(row pgx.CollectableRow) (link.Link, error) {
+	var l link.Link
+	err := row.Scan(&l.ID, &l.WorkspaceID, &l.Domain.ID, &l.Domain.Host, &l.Domain.CaseSensitive, &l.Slug, &l.SlugKey, &l.Destination,
+		&l.Title, &l.Notes, &l.Tags, &l.StatusCode, &l.StartsAt, &l.ExpiresAt, &l.FallbackURL, &l.Archived,
+		&l.Version, &l.Revision, &l.CreatedAt, &l.UpdatedAt)
+	l.StartsAt, l.ExpiresAt = utc(l.StartsAt), utc(l.ExpiresAt)
+	l.CreatedAt, l.UpdatedAt = l.CreatedAt.UTC(), l.UpdatedAt.UTC()
+	return l, err
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}
+
+// Get returns a link of the workspace, link.ErrNotFound or link.ErrUnavailable.
+func (s *Store) Get(ctx context.Context, workspace uuid.UUID, id link.ID) (*link.Link, error) {
+	return s.one(ctx, selectLinks+` WHERE l.workspace_id = $1 AND l.id = $2`, workspace, id)
+}
+
+// Resolve returns the link that lives at an address, whichever workspace it
+// belongs to, link.ErrNotFound or link.ErrUnavailable. host and slug may be in any
+// spelling: the domain's case rule is applied here, because an edge that knows no
+// link of the domain does not know the rule either.
+func (s *Store) Resolve(ctx context.Context, host, slug string) (*link.Link, error) {
+	if strings.ContainsRune(slug+host, 0) {
+		return nil, link.ErrNotFound // Postgres takes no NUL in text, so nothing lives there
+	}
+	return s.one(ctx, selectLinks+` WHERE d.host = $1 AND l.slug_key = CASE WHEN d.case_sensitive THEN $2 ELSE $3 END`,
+		address.Host(host), address.SlugKey(slug), address.FoldedSlugKey(slug))
+}
+
+func (s *Store) one(ctx context.Context, query string, args ...any) (*link.Link, error) {
+	rows, err := s.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, translate(err)
+	}
+	l, err := pgx.CollectExactlyOneRow(rows, scanLink)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return &l, nil
+}
+
+// List returns at most limit links of the workspace, newest first, beginning
+// after the given position (nil: from the newest). A walk over all pages shows
+// each link that existed when it began exactly once, unless it is deleted on the
+// way: a link's place in the order never changes, and positions are places, not
+// counts.
+func (s *Store) List(ctx context.Context, workspace uuid.UUID, f link.Filter, after *link.Position, limit int) (link.Page, error) {
+	if strings.ContainsRune(f.Query+f.Tag, 0) {
+		return link.Page{}, nil // nothing that is stored has a NUL
+	}
+	q := query{text: selectLinks + ` WHERE l.workspace_id = `}
+	q.add("", workspace)
+	if f.Domain != "" {
+		host, ok := link.ParseHost(f.Domain)
+		if !ok {
+			return link.Page{}, nil
+		}
+		q.add(` AND d.host = `, host)
+	}
+	if f.Tag != "" {
+		q.add(` AND l.tags @> `, []string{f.Tag})
+	}
+	if f.Query != "" {
+		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Query) + "%"
+		q.add(` AND concat_ws(E'\n', l.title, l.slug, l.destination) ILIKE `, pattern)
+	}
+	if f.Archived != nil {
+		q.add(` AND l.archived = `, *f.Archived)
+	}
+	if !f.CreatedAfter.IsZero() {
+		q.add(` AND l.created_at >= `, f.CreatedAfter)
+	}
+	if !f.CreatedBefore.IsZero() {
+		q.add(` AND l.created_at < `, f.CreatedBefore)
+	}
+	if after != nil {
+		q.add(` AND (l.created_at, l.id) < (`, after.CreatedAt)
+		q.add(`, `, after.ID)
+		q.text += `)`
+	}
+	// One more than asked for tells whether there is a next page.
+	q.add(` ORDER BY l.created_at DESC, l.id DESC LIMIT `, limit+1)
+
+	rows, err := s.pool.Query(ctx, q.text, q.args...)
+	if err != nil {
+		return link.Page{}, translate(err)
+	}
+	links, err := pgx.CollectRows(rows, scanLink)
+	if err != nil {
+		return link.Page{}, translate(err)
+	}
+	page := link.Page{Links: links}
+	if len(links) > limit {
+		page.Links = links[:limit]
+		last := page.Links[limit-1]
+		page.Next = &link.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	}
+	return page, nil
+}
+
+// query is a statement that grows by constant pieces, each with one parameter. A
+// statement for each combination of filters gets a plan of its own; one with
+// "$1 IS NULL OR" for each filter would share a bad one.
+type query struct {
+	text string
+	args []any
+}
+
+func (q *query) add(piece string, arg any) {
+	q.args = append(q.args, arg)
+	q.text += fmt.Sprintf("%s$%d", piece, len(q.args))
+}

@@ -1,0 +1,148 @@
+// Package postgres is the links service's store: links with their outbox, and the
+// accounts that may touch them.
+//
+// It promises that a link and the record of its change are written in one
+// transaction, in one function, and that revisions grow per address in commit
+// order, whatever runs at the same time. It refuses to wait for ever: every
+// statement has a limit, and a database that is away is link.ErrUnavailable.
+//
+// # Lock order
+//
+// Every writing transaction takes its locks in this order and no other:
+//
+//  1. the link's row (SELECT ... FOR UPDATE), which fixes the address it has;
+//  2. the advisory locks of all addresses it touches, in ascending order of their
+//     lock key (see addressKey);
+//  3. then, holding all of them, a revision from link_revision_seq.
+//
+// Whoever waits for a row holds no address, and whoever waits for an address
+// waits for a greater key than it holds, so nobody waits in a circle. A change of
+// several links takes all rows first (by id), then all addresses.
+//
+// The revision has to come last. Taken before the lock it could be the smaller one
+// of two that are committed in the other order, and every cache would keep the
+// older link.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/linkstream/linkstream/services/links/internal/link"
+)
+
+// Limits that keep a stuck database from holding a request or a lock for ever.
+const (
+	connectTimeout   = 5 * time.Second
+	statementTimeout = "10s"
+	idleInTxTimeout  = "30s"
+)
+
+// Store reads and writes links and accounts. It is safe for concurrent use.
+type Store struct {
+	pool *pgxpool.Pool
+	// defaultDomain is the host of links that name none.
+	defaultDomain string
+	// tombstoneGrace is how long after a deletion its key leaves the changelog.
+	tombstoneGrace time.Duration
+}
+
+// New returns a store over the pool. defaultDomain is a host in normal form.
+func New(pool *pgxpool.Pool, defaultDomain string, tombstoneGrace time.Duration) *Store {
+	return &Store{pool: pool, defaultDomain: defaultDomain, tombstoneGrace: tombstoneGrace}
+}
+
+// ErrBadURL says that a URL is none of Postgres. It does not repeat the URL, which
+// holds a password.
+var ErrBadURL = errors.New("not a valid Postgres URL")
+
+// Open returns a pool of at most maxConns connections. It connects when it is
+// first used: a database that is away is no error here.
+func Open(ctx context.Context, url string, maxConns int32) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, ErrBadURL
+	}
+	config.MaxConns = maxConns
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	params := config.ConnConfig.RuntimeParams
+	params["application_name"] = "links"
+	params["statement_timeout"] = statementTimeout
+	params["idle_in_transaction_session_timeout"] = idleInTxTimeout
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("making the connection pool: %w", err)
+	}
+	return pool, nil
+}
+
+// CheckURL says whether url is one that Open takes.
+func CheckURL(url string) error {
+	if _, err := pgxpool.ParseConfig(url); err != nil || !strings.Contains(url, "://") {
+		return ErrBadURL
+	}
+	return nil
+}
+
+// Ready says whether the database answers.
+func (s *Store) Ready(ctx context.Context) error { return s.pool.Ping(ctx) }
+
+// inTx runs do in a transaction and translates what went wrong.
+func (s *Store) inTx(ctx context.Context, do func(tx pgx.Tx) error) error {
+	return translate(pgx.BeginFunc(ctx, s.pool, do))
+}
+
+// translate turns the driver's errors into the domain's, where there is one.
+func translate(err error) error {
+	var pg *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return link.ErrNotFound
+	case errors.As(err, &pg):
+		if pg.Code == uniqueViolation && pg.ConstraintName == "links_domain_slug_key" {
+			return link.ErrSlugTaken
+		}
+		if temporary(pg.Code) {
+			return fmt.Errorf("%w: %w", link.ErrUnavailable, err)
+		}
+		return err
+	case disconnected(err):
+		return fmt.Errorf("%w: %w", link.ErrUnavailable, err)
+	default:
+		return err
+	}
+}
+
+const uniqueViolation = "23505"
+
+// temporary says whether a SQLSTATE may be gone on the next try.
+func temporary(code string) bool {
+	switch code {
+	case "40001", "40P01", // serialization failure, deadlock
+		"53300", "57014", "55P03", // too many connections, statement timeout, lock timeout
+		"57P01", "57P02", "57P03", // shutting down, crashed, starting up
+		"25006": // read-only: a failover is going on
+		return true
+	}
+	return strings.HasPrefix(code, "08")
+}
+
+func disconnected(err error) bool {
+	var (
+		connect *pgconn.ConnectError
+		network net.Error
+	)
+	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err)
+}
