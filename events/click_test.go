@@ -17,6 +17,7 @@ import (
 func TestGoldenClicksEncodeAndDecode(t *testing.T) {
 	newMessage := func() proto.Message { return &eventspb.Click{} }
 	golden(t, "click", newMessage, func(t *testing.T, wire []byte, want proto.Message) {
+		t.Helper()
 		click := handWritten(want.(*eventspb.Click))
 		if got := events.AppendClick(nil, &click); !bytes.Equal(got, wire) {
 			t.Errorf("encoded %x\n   want %x", got, wire)

@@ -17,6 +17,7 @@ import (
 func TestGoldenLinkChangesDecode(t *testing.T) {
 	newMessage := func() proto.Message { return &eventspb.LinkChanged{} }
 	golden(t, "link_changed", newMessage, func(t *testing.T, wire []byte, want proto.Message) {
+		t.Helper()
 		got, err := events.DecodeLinkChanged(&kgo.Record{Value: wire})
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -46,7 +47,7 @@ func TopicCatalogue() []TopicSettings {
 	}
 }
 
-func millis(n int64) string { return fmt.Sprint(n) }
+func millis(n int64) string { return strconv.FormatInt(n, 10) }
 
 // CreateTopics creates the topics that are missing and brings the settings of
 // the others up to date. It never removes a topic and never changes a number of

@@ -123,8 +123,8 @@ func (s *server) program(ctx context.Context) (string, error) {
 		return "", err
 	}
 	program := filepath.Join(s.dir, "clickhouse")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./compose/local/cmd/clickhouse")
-	build.Dir = root
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/clickhouse")
+	build.Dir = filepath.Join(root, "compose", "local") // its own module, so that GOWORK=off works too
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the embedded ClickHouse: %w: %s", err, out)
 	}

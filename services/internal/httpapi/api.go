@@ -9,10 +9,13 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -28,15 +31,38 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (*access.Identity, error)
 }
 
-// New returns an API on mux. Its OpenAPI document is served at /openapi.json.
-func New(mux *http.ServeMux, title, version string, auth Authenticator, log *slog.Logger) huma.API {
-	// huma's only way to set the error model is two package variables. They are
-	// the same for every API of a process, so setting them again is harmless.
+// setHuma sets what huma lets us set in package variables only. They are the same
+// for every API of a process, and set once, because other APIs may be in use.
+//
+//nolint:gochecknoglobals // a once is of no use inside a function
+var setHuma = sync.OnceFunc(func() {
 	huma.NewErrorWithContext = newError
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		return newError(nil, status, message, errs...)
 	}
+	huma.ValidateStrictCasing = true // "Destination" is an unknown field, not destination
+})
+
+var errNotUTF8 = errors.New("the body is not valid UTF-8")
+
+// jsonFormat is huma's, but refuses bytes that encoding/json would quietly replace
+// by U+FFFD.
+func jsonFormat() huma.Format {
+	format := huma.DefaultJSONFormat
+	format.Unmarshal = func(data []byte, v any) error {
+		if !utf8.Valid(data) {
+			return errNotUTF8
+		}
+		return json.Unmarshal(data, v)
+	}
+	return format
+}
+
+// New returns an API on mux. Its OpenAPI document is served at /openapi.json.
+func New(mux *http.ServeMux, title, version string, auth Authenticator, log *slog.Logger) huma.API {
+	setHuma()
 	config := huma.DefaultConfig(title, version)
+	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	config.DocsPath = ""
 	config.SchemasPath = ""
 	config.CreateHooks = nil // no $schema links in answers

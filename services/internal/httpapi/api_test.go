@@ -123,7 +123,7 @@ func TestErrorsAreProblems(t *testing.T) {
 	check("names no scope", "GET", "/v1/open", "writer", js, "", 403, "forbidden")
 	check("not JSON", "POST", "/v1/things", "writer", js, `{"name":`, 400, "malformed")
 	check("no body", "POST", "/v1/things", "writer", js, ``, 400, "malformed")
-	check("unknown field", "POST", "/v1/things", "writer", js, `{"name":"a","nmae":"b"}`, 422, "validation", "nmae")
+	check("unknown field", "POST", "/v1/things", "writer", js, `{"name":"a","color":"b"}`, 422, "validation", "color")
 	check("missing field", "POST", "/v1/things", "writer", js, `{}`, 422, "validation", "name")
 	check("too long", "POST", "/v1/things", "writer", js, `{"name":"abcdef"}`, 422, "validation", "name")
 	check("other type", "POST", "/v1/things", "writer", "text/csv", `name`, 415, "unsupported_media_type")

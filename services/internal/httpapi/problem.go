@@ -10,7 +10,7 @@ import (
 )
 
 // Problem is an error answer: RFC 9457 with a stable code.
-type Problem struct {
+type Problem struct { //nolint:errname // RFC 9457 calls it a problem
 	Type      string       `json:"type" example:"about:blank" doc:"URI of the kind of problem"`
 	Title     string       `json:"title" example:"Unprocessable Entity" doc:"The status in words"`
 	Status    int          `json:"status" example:"422"`
@@ -67,7 +67,7 @@ func newError(ctx huma.Context, status int, message string, errs ...error) huma.
 	}
 	if status == http.StatusUnprocessableEntity {
 		for _, err := range errs {
-			if detailer, ok := err.(huma.ErrorDetailer); ok { //nolint:errorlint // huma hands over the details unwrapped
+			if detailer, ok := err.(huma.ErrorDetailer); ok {
 				p.Errors = append(p.Errors, fieldError(detailer.ErrorDetail()))
 			}
 		}

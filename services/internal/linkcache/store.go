@@ -29,6 +29,8 @@ const (
 // put replaces a record only by a newer one. What is not a record (a person's
 // experiment, a torn value) is overwritten. Revisions stay below 2^53, so Lua's
 // doubles hold them exactly.
+//
+//nolint:gochecknoglobals // a constant in all but type
 var put = redis.NewScript(`
 local current = redis.call('GET', KEYS[1])
 if current then

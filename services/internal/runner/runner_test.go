@@ -29,7 +29,7 @@ func (o *order) slow(name string) runner.Task {
 	return runner.Task{Name: name, Run: func(ctx context.Context) error {
 		<-ctx.Done()
 		o.add(name + " stopping")
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // virtual time: called in a synctest bubble only
 		o.add(name + " stopped")
 		return nil
 	}}

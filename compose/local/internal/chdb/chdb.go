@@ -106,7 +106,8 @@ func (e *Engine) Close() {
 }
 
 func (e *Engine) connect(tag string) unsafe.Pointer {
-	args := []string{"clickhouse", "--path=" + e.dir}
+	// The embedded engine takes "1 + 1" for a query; a server does not, so a mistake must not pass here either.
+	args := []string{"clickhouse", "--path=" + e.dir, "--implicit_select=0"}
 	if tag != "" {
 		args = append(args, "--log_comment="+tag)
 	}

@@ -107,17 +107,15 @@ func (s *Session) Insert(statement, format string, params Params, data io.Reader
 	}
 
 	chunk := make([]byte, insertChunk)
-	for {
-		n, err := io.ReadFull(data, chunk)
-		if n > 0 && lib.insertAppend(stream, unsafe.Pointer(&chunk[0]), uintptr(n)) != 0 {
-			break // the engine refused a row: its reason comes from insertDone
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			break
-		}
-		if err != nil {
+	for more := true; more; {
+		n, err := fill(chunk, data)
+		if err != nil && err != io.EOF { //nolint:errorlint // a wrapped EOF is not the end of the data
 			lib.insertCancel(stream)
 			return fmt.Errorf("reading the insert's data: %w", err)
+		}
+		more = err == nil
+		if n > 0 && lib.insertAppend(stream, unsafe.Pointer(&chunk[0]), uintptr(n)) != 0 {
+			break // the engine refused a row: its reason comes from insertDone
 		}
 	}
 	handle := lib.insertDone(stream)
@@ -126,6 +124,17 @@ func (s *Session) Insert(statement, format string, params Params, data io.Reader
 		return newException(text)
 	}
 	return nil
+}
+
+// fill reads until the chunk is full. It is not io.ReadFull because that gives one error for two things: data that end
+// here, which is well, and a request that was cut off, which must not be committed.
+func fill(chunk []byte, from io.Reader) (n int, err error) {
+	for n < len(chunk) && err == nil {
+		var m int
+		m, err = from.Read(chunk[n:])
+		n += m
+	}
+	return n, err
 }
 
 // handle is the connection as the calls want it: chdb_connect returns a pointer to it.

@@ -67,13 +67,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
 	case <-r.Context().Done():
+		// Mostly nobody reads this. But when the server is stopping, the client must not take silence for success.
+		writeException(w, refuse(chdb.CodeQueryWasCancelled, "QUERY_WAS_CANCELLED", "Query was cancelled while it waited for its turn"))
 		return
 	}
 	err = h.answer(r.Context(), w, q)
 	switch {
 	case err == nil:
-	case r.Context().Err() != nil:
-		h.log.Info("request cancelled", "err", err)
 	case errors.Is(err, errHalfWritten):
 		h.log.Error("answer broken off", "err", err)
 		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one

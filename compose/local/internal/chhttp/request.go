@@ -153,9 +153,20 @@ func bodyReader(r *http.Request, decompress bool) (io.Reader, error) {
 		return nil, refuse(codeNotImplemented, "NOT_IMPLEMENTED", "Content-Encoding %q is not supported by the local ClickHouse", encoding)
 	}
 	if decompress {
-		body = compress.NewReader(body)
+		body = unframed{compress.NewReader(body)}
 	}
 	return body, nil
+}
+
+// unframed reads ClickHouse's compressed frames. Their reader wraps the end of the data like a failure.
+type unframed struct{ frames *compress.Reader }
+
+func (u unframed) Read(p []byte) (int, error) {
+	n, err := u.frames.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 func newCompressor(method string) *compress.Writer {

@@ -35,7 +35,7 @@ func checkMachine(ctx context.Context, p plan.Plan, wanted []plan.Process, binar
 	if lib := chdb.Path(getenv); !isFile(lib) {
 		return "", fmt.Errorf("the ClickHouse library is missing (%s): %s", lib, installer)
 	}
-	if err := checkDisk(p.Settings.Root); err != nil {
+	if err := checkDisk(p.Settings.Root, minFree); err != nil {
 		return "", err
 	}
 	var uses []ports.Use
@@ -70,14 +70,14 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func checkDisk(root string) error {
+func checkDisk(root string, need uint64) error {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(root, &disk); err != nil {
 		return fmt.Errorf("asking for free space at %s: %w", root, err)
 	}
 	free := disk.Bavail * uint64(disk.Bsize) //nolint:unconvert // differs between systems
-	if free < minFree {
-		return fmt.Errorf("the disk is nearly full: %d MB are free at %s, the stack needs %d MB: make room and start again", free>>20, root, minFree>>20)
+	if free < need {
+		return fmt.Errorf("the disk is nearly full: %d MB are free at %s, the stack needs %d MB: make room and start again", free>>20, root, need>>20)
 	}
 	return nil
 }

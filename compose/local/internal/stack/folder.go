@@ -3,6 +3,7 @@ package stack
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,7 +86,7 @@ func (e *lockedError) Error() string {
 	if e.pid > 0 {
 		who = fmt.Sprintf(" (process %d)", e.pid)
 	}
-	return fmt.Sprintf("a stack is already running in %s%s: stop it with Ctrl-C where it runs, or with make clean, which also removes its data", e.root, who)
+	return fmt.Sprintf("a stack is already running in %s%s: stop it with Ctrl-C where it runs, or with %s", e.root, who, filepath.Join(e.root, "bin", "stack")+" down")
 }
 
 func (f folder) lock() (*lock, error) {
@@ -127,10 +128,9 @@ func tail(path string, lines int) string {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.Size() > most {
-		_, _ = file.Seek(-most, 2)
+		_, _ = file.Seek(-most, io.SeekEnd) // if that fails the beginning is shown
 	}
-	text := make([]byte, most)
-	n, _ := file.Read(text)
-	all := strings.Split(strings.TrimRight(string(text[:n]), "\n"), "\n")
+	text, _ := io.ReadAll(io.LimitReader(file, most)) // what could be read is shown
+	all := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	return "  | " + strings.Join(all[max(0, len(all)-lines):], "\n  | ")
 }

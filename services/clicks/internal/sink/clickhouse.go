@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -27,8 +28,8 @@ type ClickHouse struct {
 
 // OpenClickHouse connects lazily: a server that is away is not an error here.
 // The error for a bad URL does not quote it, because it holds a password.
-func OpenClickHouse(url string) (*ClickHouse, error) {
-	options, err := clickhouse.ParseDSN(url)
+func OpenClickHouse(dsn string) (*ClickHouse, error) {
+	options, err := clickhouse.ParseDSN(dsn)
 	if err != nil {
 		return nil, errors.New("the ClickHouse URL cannot be understood: want http://user:password@host:port/database or clickhouse://...")
 	}
@@ -48,7 +49,7 @@ func (c *ClickHouse) Close() error { return c.conn.Close() }
 // Ready says whether the server answers and the table is there.
 func (c *ClickHouse) Ready(ctx context.Context) error {
 	if err := c.conn.Exec(ctx, "SELECT 1 FROM clicks LIMIT 0"); err != nil {
-		return fmt.Errorf("asking for the table clicks: %w", err)
+		return fmt.Errorf("asking for the table clicks: %w", withoutURL(err))
 	}
 	return nil
 }
@@ -59,13 +60,13 @@ func (c *ClickHouse) Ready(ctx context.Context) error {
 // on in recent versions and would merge blocks of different tokens.
 func insertSettings(token string) clickhouse.Settings {
 	return clickhouse.Settings{
-		"insert_deduplication_token":                          token,
-		"insert_deduplicate":                                  1,
+		"insert_deduplication_token":                         token,
+		"insert_deduplicate":                                 1,
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
-		"async_insert":                                        0,
-		"max_insert_block_size":                               MaxRows + 1,
-		"min_insert_block_size_rows":                          MaxRows + 1,
-		"min_insert_block_size_bytes":                         0,
+		"async_insert":                                       0,
+		"max_insert_block_size":                              MaxRows + 1,
+		"min_insert_block_size_rows":                         MaxRows + 1,
+		"min_insert_block_size_bytes":                        0,
 		// A block makes a part for each month in it. Clocks that are wrong by years
 		// must not stop the others' clicks.
 		"max_partitions_per_insert_block": 0,
@@ -85,7 +86,7 @@ func (c *ClickHouse) insert(ctx context.Context, token string, rows *columns) er
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(token)), clickhouse.WithColumnNamesAndTypes(types))
 	batch, err := c.conn.PrepareBatch(ctx, "INSERT INTO clicks ("+strings.Join(names, ", ")+")")
 	if err != nil {
-		return fmt.Errorf("preparing an insert: %w", err)
+		return fmt.Errorf("preparing an insert: %w", withoutURL(err))
 	}
 	defer func() { _ = batch.Close() }() // after Send it has nothing to say
 	for i, column := range list {
@@ -94,9 +95,17 @@ func (c *ClickHouse) insert(ctx context.Context, token string, rows *columns) er
 		}
 	}
 	if err := batch.Send(); err != nil {
-		return fmt.Errorf("inserting: %w", err)
+		return fmt.Errorf("sending: %w", withoutURL(err))
 	}
 	return nil
+}
+
+// withoutURL shortens an HTTP error by the URL with all its parameters.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // present returns how many of the rows are in the table, if they were sent in one
@@ -121,7 +130,7 @@ func (c *ClickHouse) present(ctx context.Context, rows *columns) (int, error) {
 			clickhouse.Named("click", rows.clickID[m.last].String()),
 		).Scan(&found)
 		if err != nil {
-			return 0, fmt.Errorf("looking for rows of an earlier insert: %w", err)
+			return 0, fmt.Errorf("looking for rows of an earlier insert: %w", withoutURL(err))
 		}
 		if found > 0 {
 			total += m.count
@@ -142,14 +151,14 @@ func (c *ClickHouse) VisitorKey(ctx context.Context, day enrich.Day, candidate e
 	insert := clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings("visitor-key/"+date)))
 	batch, err := c.conn.PrepareBatch(insert, "INSERT INTO visitor_keys (day, key)")
 	if err != nil {
-		return key, fmt.Errorf("preparing to store a visitor key: %w", err)
+		return key, fmt.Errorf("preparing to store a visitor key: %w", withoutURL(err))
 	}
 	defer func() { _ = batch.Close() }() // after Send it has nothing to say
 	if err := batch.Append(day.Time(), string(candidate[:])); err != nil {
-		return key, fmt.Errorf("storing a visitor key: %w", err)
+		return key, fmt.Errorf("storing a visitor key: %w", withoutURL(err))
 	}
 	if err := batch.Send(); err != nil {
-		return key, fmt.Errorf("storing a visitor key: %w", err)
+		return key, fmt.Errorf("storing a visitor key: %w", withoutURL(err))
 	}
 	key, found, err = c.findKey(ctx, day)
 	if err == nil && !found {
@@ -162,13 +171,13 @@ func (c *ClickHouse) findKey(ctx context.Context, day enrich.Day) (key enrich.Ke
 	rows, err := c.conn.Query(ctx, "SELECT key FROM visitor_keys WHERE day = {day:Date} ORDER BY key LIMIT 1",
 		clickhouse.Named("day", day.Time().Format(time.DateOnly)))
 	if err != nil {
-		return key, false, fmt.Errorf("reading a visitor key: %w", err)
+		return key, false, fmt.Errorf("reading a visitor key: %w", withoutURL(err))
 	}
 	defer func() { _ = rows.Close() }() // its errors come from rows.Err
 	for rows.Next() {
 		var stored string
 		if err := rows.Scan(&stored); err != nil {
-			return key, false, fmt.Errorf("reading a visitor key: %w", err)
+			return key, false, fmt.Errorf("reading a visitor key: %w", withoutURL(err))
 		}
 		if len(stored) != len(key) {
 			return key, false, fmt.Errorf("the visitor key of a day has %d bytes, want %d", len(stored), len(key))
@@ -177,7 +186,7 @@ func (c *ClickHouse) findKey(ctx context.Context, day enrich.Day) (key enrich.Ke
 		found = true
 	}
 	if err := rows.Err(); err != nil {
-		return key, false, fmt.Errorf("reading a visitor key: %w", err)
+		return key, false, fmt.Errorf("reading a visitor key: %w", withoutURL(err))
 	}
 	return key, found, nil
 }

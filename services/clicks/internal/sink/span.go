@@ -18,9 +18,13 @@ type Topic struct {
 	ID   [16]byte
 }
 
-// noteVersion begins every note, so that the metadata which other clients write
-// (franz-go's default is the member id) is not taken for one.
-const noteVersion = "insert-1"
+// notePrefix begins every note, so that the metadata which other clients write
+// (franz-go's default is the member id) is not taken for one; noteVersion is the
+// first field of those that this release understands.
+const (
+	notePrefix  = "insert-"
+	noteVersion = notePrefix + "1"
+)
 
 // note is what is written into the group's offset metadata before a range is
 // inserted: "insert-1 TOPIC-ID TO". Its beginning is the committed offset itself.
@@ -35,12 +39,12 @@ var errForeignNote = errors.New("the note belongs to another topic")
 // committed, or nil when none was. It is an error when there is a note that
 // cannot be understood: guessing could count clicks twice.
 func (t Topic) readNote(committed int64, metadata string) (*span, error) {
-	if committed < 0 || !strings.HasPrefix(metadata, noteVersion) {
+	if committed < 0 || !strings.HasPrefix(metadata, notePrefix) {
 		return nil, nil //nolint:nilnil // no note is an ordinary answer
 	}
 	fields := strings.Fields(metadata)
-	if len(fields) != 3 {
-		return nil, fmt.Errorf("reading the note %q: want three fields", metadata)
+	if len(fields) != 3 || fields[0] != noteVersion {
+		return nil, fmt.Errorf("reading the note %q: want %q and two fields", metadata, noteVersion)
 	}
 	if fields[1] != hex.EncodeToString(t.ID[:]) {
 		return nil, errForeignNote

@@ -39,7 +39,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return err
 	}
 	registry := telemetry.NewRegistry()
-	handler, err := newHandler(s, registry, log)
+	handler, err := newHandler(ctx, s, registry, log)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 }
 
 // newHandler is everything behind the public address.
-func newHandler(s settings, registry *prometheus.Registry, log *slog.Logger) (http.Handler, error) {
+func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, log *slog.Logger) (http.Handler, error) {
 	links, err := url.Parse(s.LinksURL)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of links: %w", err)
@@ -84,7 +84,7 @@ func newHandler(s settings, registry *prometheus.Registry, log *slog.Logger) (ht
 		return nil, err
 	}
 	if !app.Built() {
-		log.Warn("the web app is not built: run make web, then build this program again")
+		log.WarnContext(ctx, "the web app is not built: run make web, then build this program again")
 	}
 	docs := apidoc.NewSource(log, links.JoinPath("openapi.json").String(), analytics.JoinPath("openapi.json").String())
 	page, err := apidoc.NewPage(docs)
@@ -99,6 +99,7 @@ func newHandler(s settings, registry *prometheus.Registry, log *slog.Logger) (ht
 	mux.Handle("/v1/links", toLinks)
 	mux.Handle("/v1/links/", toLinks)
 	mux.Handle("/v1/analytics/", toAnalytics)
+	mux.HandleFunc("/v1/analytics", unknown) // or the mux would redirect to the line above
 	mux.HandleFunc("/v1/", unknown)
 	mux.Handle("/session", sessions)
 	mux.HandleFunc("GET /openapi.json", docs.ServeJSON)

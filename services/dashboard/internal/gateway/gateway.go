@@ -35,31 +35,24 @@ const requestID = "X-Request-Id"
 
 // Gateway forwards to one service.
 type Gateway struct {
-	proxy *httputil.ReverseProxy
+	name   string
+	target *url.URL
+	log    *slog.Logger
+	proxy  httputil.ReverseProxy
 }
 
 // New returns a gateway to the service at target, for instance
 // http://127.0.0.1:8010, named in log lines as name.
 func New(name string, target *url.URL, log *slog.Logger) *Gateway {
-	return &Gateway{proxy: &httputil.ReverseProxy{
-		Transport: newTransport(),
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			r.SetXForwarded()
-			r.Out.Header.Set(requestID, httpapi.RequestID(r.In.Context()))
-			r.Out.Header.Del("Cookie")
-		},
-		ModifyResponse: func(answer *http.Response) error {
-			// The middleware in front has set both already; a second value would be one too many.
-			answer.Header.Del(requestID)
-			answer.Header.Del("X-Content-Type-Options")
-			return nil
-		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			refuse(w, r, name, err, log)
-		},
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}}
+	g := &Gateway{name: name, target: target, log: log}
+	g.proxy = httputil.ReverseProxy{
+		Transport:      newTransport(),
+		Rewrite:        g.rewrite,
+		ModifyResponse: dropDoubles,
+		ErrorHandler:   g.refuse,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	return g
 }
 
 // ServeHTTP implements http.Handler.
@@ -77,6 +70,21 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(w, r)
 }
 
+func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
+	r.SetURL(g.target)
+	r.SetXForwarded()
+	r.Out.Header.Set(requestID, httpapi.RequestID(r.In.Context()))
+	r.Out.Header.Del("Cookie")
+}
+
+// dropDoubles removes what the middleware in front has set already: a second
+// value would be one too many.
+func dropDoubles(answer *http.Response) error {
+	answer.Header.Del(requestID)
+	answer.Header.Del("X-Content-Type-Options")
+	return nil
+}
+
 func newTransport() *http.Transport {
 	return &http.Transport{
 		// No Proxy: the services are on private addresses.
@@ -90,7 +98,7 @@ func newTransport() *http.Transport {
 
 // refuse tells what kept a request from being answered: the caller, the way to
 // the service, or the service.
-func refuse(w http.ResponseWriter, r *http.Request, name string, err error, log *slog.Logger) {
+func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := r.Context()
 	var large *http.MaxBytesError
 	var network *net.OpError
@@ -106,7 +114,7 @@ func refuse(w http.ResponseWriter, r *http.Request, name string, err error, log 
 		w.Header().Set("Retry-After", "1")
 		problem = httpapi.NewProblem(http.StatusServiceUnavailable, "unavailable", "The service behind this address cannot be reached right now. Try again in a moment.")
 	}
-	log.ErrorContext(ctx, "request not forwarded", "to", name, "request_id", httpapi.RequestID(ctx), "err", err)
+	g.log.ErrorContext(ctx, "request not forwarded", "to", g.name, "request_id", httpapi.RequestID(ctx), "err", err)
 	httpapi.Write(ctx, w, problem)
 }
 

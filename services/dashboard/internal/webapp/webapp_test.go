@@ -3,6 +3,7 @@ package webapp
 import (
 	"compress/gzip"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -28,9 +29,7 @@ func build(t *testing.T, files map[string]string) *Handler {
 func get(t *testing.T, h http.Handler, path string, header http.Header) *http.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-	for k, v := range header {
-		r.Header[k] = v
-	}
+	maps.Copy(r.Header, header)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Result()
@@ -85,7 +84,7 @@ func TestAProgramWithoutTheAppSaysSo(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/login"} {
 		answer := get(t, h, path, nil)
-		if got := body(t, answer.Body); answer.StatusCode != 503 || !strings.Contains(got, "make web") {
+		if got := body(t, answer.Body); answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(got, "make web") {
 			t.Errorf("%s: %d %q, want 503 that names `make web`", path, answer.StatusCode, got)
 		}
 	}

@@ -26,6 +26,7 @@ export const texts = {
   period: {
     label: "Period",
     names: { "24h": "24 hours", "7d": "7 days", "30d": "30 days" },
+    short: { "24h": "24h", "7d": "7d", "30d": "30d" },
     previous: {
       "24h": "vs. the 24 hours before",
       "7d": "vs. the 7 days before",
@@ -47,6 +48,7 @@ export const texts = {
     same: "no change",
     fresh: "none before",
     failed: "The numbers could not be loaded.",
+    per: { hour: "Clicks per hour", day: "Clicks per day" },
     chart: (from: string, to: string, clicks: string) =>
       `Clicks from ${from} to ${to}: ${clicks} in all. The values are in the table that follows.`,
     chartTable: "Clicks over time",

@@ -47,7 +47,7 @@ func (p *publisher) drain(ctx context.Context) error {
 // batch publishes what is due, at most batchRows, and deletes exactly the rows
 // that were published. It returns how many it read.
 func (p *publisher) batch(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.relay.timeout)
 	defer cancel()
 	rows, err := p.read(ctx)
 	if err != nil || len(rows) == 0 {
@@ -171,7 +171,9 @@ func (p *publisher) outcome(ctx context.Context, rows []*row) (done []int64, fai
 		case errors.Is(r.err, kerr.MessageTooLarge), errors.Is(r.err, kerr.InvalidRecord):
 			p.block(ctx, r, reasonRejected)
 		default:
-			failed = errors.Join(failed, fmt.Errorf("publishing row %d: %w", r.id, r.err))
+			if failed == nil { // the others fail for the same reason
+				failed = fmt.Errorf("publishing row %d: %w", r.id, r.err)
+			}
 		}
 	}
 	return done, failed

@@ -59,6 +59,7 @@ type Relay struct {
 	options []kgo.Opt
 	prefix  string
 	grace   time.Duration
+	timeout time.Duration // of one batch
 	log     *slog.Logger
 
 	pending   prometheus.Gauge
@@ -79,7 +80,7 @@ const (
 // stopped.
 func New(pool *pgxpool.Pool, options []kgo.Opt, prefix string, grace time.Duration, registry *prometheus.Registry, log *slog.Logger) *Relay {
 	r := &Relay{
-		pool: pool, prefix: prefix, grace: grace, log: log,
+		pool: pool, prefix: prefix, grace: grace, timeout: publishTimeout, log: log,
 		options: append(append([]kgo.Opt{}, options...),
 			kgo.RequiredAcks(kgo.AllISRAcks()),
 			kgo.ProducerLinger(0), // an edit is on its way at once; batches form by themselves under load
@@ -151,11 +152,10 @@ func (r *Relay) session(ctx context.Context) error {
 	r.active.Set(1)
 	s := &publisher{relay: r, conn: conn, client: client, blocked: map[[16]byte]bool{}}
 	for {
-		if err := s.drain(work); err != nil {
+		// Looked at before the rows are read: what was committed before the end is due.
+		last := ctx.Err() != nil
+		if err := s.drain(work); err != nil || last {
 			return err
-		}
-		if ctx.Err() != nil {
-			return nil
 		}
 		if err := news(ctx, conn); err != nil {
 			return err

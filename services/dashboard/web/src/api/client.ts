@@ -56,8 +56,7 @@ export interface Span {
 
 export const api = {
   who: (signal?: AbortSignal) => call<Who>("GET", "/session", signal ? { signal } : {}),
-  logIn: (email: string, password: string) =>
-    call<Who>("POST", "/session", { body: { email, password } }),
+  logIn: (email: string, password: string) => call<Who>("POST", "/session", { body: { email, password } }),
   logOut: () => call<void>("DELETE", "/session"),
 
   links: (query: { q: string; cursor: string | undefined; limit: number }, signal: AbortSignal) =>

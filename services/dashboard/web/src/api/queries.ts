@@ -5,7 +5,7 @@ import { api } from "./client";
 const LINKS_PER_PAGE = 25;
 
 /** How many links the click counts of the list are asked for. */
-export const COUNTED_LINKS = 100;
+export const COUNTED_LINKS = 200;
 
 /** Clicks show up while one looks, at a price of three small queries. */
 const REFRESH_MS = 15_000;
@@ -56,7 +56,10 @@ export const clicksByLinkQuery = (period: Period) =>
     queryKey: ["analytics", "by-link", period],
     queryFn: async ({ signal }) => {
       const { data } = await api.breakdown(spanOf(period, new Date()), "link", COUNTED_LINKS, signal);
-      return { clicks: new Map(data.map((row) => [row.value, row.clicks])), whole: data.length < COUNTED_LINKS };
+      return {
+        clicks: new Map(data.map((row) => [row.value, row.clicks])),
+        whole: data.length < COUNTED_LINKS,
+      };
     },
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,

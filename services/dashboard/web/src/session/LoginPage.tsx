@@ -70,7 +70,7 @@ export function LoginPage() {
             onChange={(event) => setPassword(event.target.value)}
           />
           {logIn.isError && <ErrorNotice error={logIn.error} />}
-          <Button kind="primary" type="submit" disabled={logIn.isPending} className="h-10 w-full">
+          <Button kind="primary" type="submit" size="large" disabled={logIn.isPending}>
             {logIn.isPending ? texts.session.loggingIn : texts.session.logIn}
           </Button>
         </form>

@@ -48,13 +48,21 @@ export function Shell() {
           <div className="ml-auto flex min-w-0 items-center gap-1">
             <span className="truncate pr-2 text-quiet text-sm max-sm:hidden">{who.email}</span>
             <ThemeToggle />
-            <IconButton label={texts.session.logOut} onClick={() => logOut.mutate()} disabled={logOut.isPending}>
+            <IconButton
+              label={texts.session.logOut}
+              onClick={() => logOut.mutate()}
+              disabled={logOut.isPending}
+            >
               <LogOut size={18} aria-hidden />
             </IconButton>
           </div>
         </div>
       </header>
-      <main id="content" tabIndex={-1} className="mx-auto max-w-5xl px-4 pt-6 pb-20 outline-none sm:px-6 sm:pt-8">
+      <main
+        id="content"
+        tabIndex={-1}
+        className="mx-auto max-w-5xl px-4 pt-6 pb-20 outline-none sm:px-6 sm:pt-8"
+      >
         {logOut.isError && (
           <div className="mb-6">
             <ErrorNotice text={texts.session.logOutFailed} error={logOut.error} />

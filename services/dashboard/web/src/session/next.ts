@@ -3,7 +3,12 @@
  * browser could read as another host, or as code, is not a path of this app.
  */
 export function safeNext(next: unknown): string {
-  if (typeof next !== "string" || !next.startsWith("/") || next.startsWith("//") || /[\\\p{Cc}]/u.test(next)) {
+  if (
+    typeof next !== "string" ||
+    !next.startsWith("/") ||
+    next.startsWith("//") ||
+    /[\\\p{Cc}]/u.test(next)
+  ) {
     return "/";
   }
   const url = new URL(next, "http://here.invalid");

@@ -1,6 +1,7 @@
 import type { ButtonHTMLAttributes } from "react";
 
 type Kind = "primary" | "plain" | "quiet";
+type Size = "medium" | "large" | "icon" | "smallIcon";
 
 const kinds: Record<Kind, string> = {
   primary: "bg-action text-white shadow-sm hover:bg-action-hover",
@@ -8,21 +9,29 @@ const kinds: Record<Kind, string> = {
   quiet: "text-quiet hover:bg-sunken hover:text-text",
 };
 
-interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
+const sizes: Record<Size, string> = {
+  medium: "h-9 px-3.5",
+  large: "h-10 w-full px-3.5",
+  icon: "size-9",
+  smallIcon: "size-7",
+};
+
+interface Props extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "className"> {
   kind?: Kind;
+  size?: Size;
 }
 
-export function Button({ kind = "plain", className = "", type = "button", ...rest }: Props) {
+export function Button({ kind = "plain", size = "medium", type = "button", ...rest }: Props) {
   return (
     <button
       type={type}
-      className={`inline-flex h-9 shrink-0 items-center justify-center gap-1.5 whitespace-nowrap rounded-lg px-3.5 font-medium text-sm transition-colors disabled:opacity-60 ${kinds[kind]} ${className}`}
+      className={`inline-flex shrink-0 items-center justify-center gap-1.5 whitespace-nowrap rounded-lg font-medium text-sm transition-colors disabled:opacity-60 ${kinds[kind]} ${sizes[size]}`}
       {...rest}
     />
   );
 }
 
 /** A button that shows an icon only; the label is for whoever cannot see it. */
-export function IconButton({ label, className = "", ...rest }: Props & { label: string }) {
-  return <Button kind="quiet" aria-label={label} title={label} className={`w-9 px-0 ${className}`} {...rest} />;
+export function IconButton({ label, ...rest }: Omit<Props, "kind"> & { label: string }) {
+  return <Button kind="quiet" size="icon" aria-label={label} title={label} {...rest} />;
 }

@@ -1,12 +1,12 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 import { texts } from "../texts";
-import { Button } from "./Button";
+import { IconButton } from "./Button";
 
 const SHOWN_MS = 2000;
 
 /** Copies an address and says so, to the eye and to a screen reader. */
-export function CopyButton({ url, className = "" }: { url: string; className?: string }) {
+export function CopyButton({ url }: { url: string }) {
   const [result, setResult] = useState<"copied" | "failed" | null>(null);
   useEffect(() => {
     if (result !== null) {
@@ -26,20 +26,25 @@ export function CopyButton({ url, className = "" }: { url: string; className?: s
   };
 
   return (
-    <>
-      <Button
-        kind="quiet"
-        aria-label={texts.links.copyUrl(url)}
-        title={texts.links.copy}
-        className={`size-7 px-0 ${className}`}
-        onClick={copy}
+    <span className="relative inline-flex">
+      <IconButton size="smallIcon" label={texts.links.copyUrl(url)} onClick={copy}>
+        {result === "copied" ? (
+          <Check size={15} className="text-up" aria-hidden />
+        ) : (
+          <Copy size={15} aria-hidden />
+        )}
+      </IconButton>
+      <span
+        role="status"
+        className={
+          result === "failed"
+            ? "absolute top-full right-0 z-10 w-56 rounded-lg border border-line bg-panel px-3 py-2 text-xs shadow-lg"
+            : "sr-only"
+        }
       >
-        {result === "copied" ? <Check size={15} className="text-up" aria-hidden /> : <Copy size={15} aria-hidden />}
-      </Button>
-      <span role="status" className={result === "failed" ? "text-down text-xs" : "sr-only"}>
         {result === "copied" && texts.links.copied}
         {result === "failed" && texts.links.copyFailed}
       </span>
-    </>
+    </span>
   );
 }

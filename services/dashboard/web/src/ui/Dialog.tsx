@@ -1,5 +1,5 @@
 import { X } from "lucide-react";
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { texts } from "../texts";
 import { IconButton } from "./Button";
 
@@ -9,14 +9,20 @@ interface Props {
   children: ReactNode;
 }
 
-/** A modal dialog: the browser traps the focus, closes on Escape and gives the focus back. */
+/** A modal dialog: its first field gets the focus, Escape closes it, and the focus goes back to where it was. */
 export function Dialog({ heading, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const headingId = useId();
-  useEffect(() => {
-    const dialog = ref.current;
-    dialog?.showModal();
-    return () => dialog?.close();
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    ref.current?.showModal();
+    ref.current?.querySelector("input")?.focus();
+    return () => {
+      // The browser does this on close(), but the element is gone before that.
+      if (before instanceof HTMLElement) {
+        before.focus();
+      }
+    };
   }, []);
   return (
     <dialog

@@ -1,0 +1,185 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/linkstream/linkstream/compose/local/internal/plan"
+)
+
+func settings(t *testing.T, environ map[string]string) (plan.Settings, error) {
+	t.Helper()
+	return plan.ReadSettings(func(name string) string { return environ[name] })
+}
+
+func TestSettingsAreReadFromTheEnvironment(t *testing.T) {
+	check := func(environ map[string]string, want plan.Settings) {
+		t.Helper()
+		got, err := settings(t, environ)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v: %v\n%s", environ, err, diff)
+		}
+	}
+	check(nil, plan.Settings{Regions: []string{"fra", "ash"}, Edges: 1})
+	check(map[string]string{"REGIONS": "  sgp ", "EDGES": "3", "LINKSTREAM_PORT_BASE": "100"},
+		plan.Settings{Regions: []string{"sgp"}, Edges: 3, PortBase: 100})
+	check(map[string]string{"REGIONS": " ", "EDGES": ""}, plan.Settings{Regions: []string{"fra", "ash"}, Edges: 1})
+}
+
+func TestEveryMistakeIsNamed(t *testing.T) {
+	_, err := settings(t, map[string]string{"REGIONS": "fra ../x fra", "EDGES": "two", "LINKSTREAM_PORT_BASE": "-1"})
+	for _, want := range []string{`"../x" is not a region name`, `"fra" is there twice`, `EDGES: "two"`, `LINKSTREAM_PORT_BASE: "-1"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+}
+
+func newPlan(t *testing.T, environ map[string]string) plan.Plan {
+	t.Helper()
+	s, err := settings(t, environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Root, s.Bin = "/r", "/r/bin"
+	p, err := plan.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestNamesAndPortsAreThoseOfTheContract(t *testing.T) {
+	type row struct {
+		Name  string
+		Ports []int
+		Ready string
+	}
+	check := func(environ map[string]string, want []row) {
+		t.Helper()
+		var got []row
+		for _, process := range newPlan(t, environ).Processes {
+			r := row{Name: process.Name, Ready: process.Ready}
+			for _, use := range process.Ports {
+				r.Ports = append(r.Ports, use.Port)
+			}
+			got = append(got, r)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check(map[string]string{"REGIONS": "fra ash", "EDGES": "2"}, []row{
+		{"postgres", []int{15432}, "postgres://linkstream@127.0.0.1:15432/postgres?sslmode=disable"},
+		{"redis-fra", []int{16379}, "127.0.0.1:16379"},
+		{"redis-ash", []int{16380}, "127.0.0.1:16380"},
+		{"broker", []int{19092}, "127.0.0.1:19092"},
+		{"clickhouse", []int{18123}, "http://127.0.0.1:18123/ping"},
+		{"links", []int{8010, 8011, 9010}, "http://127.0.0.1:9010/readyz"},
+		{"clicks", []int{9040}, "http://127.0.0.1:9040/readyz"},
+		{"analytics", []int{8020, 9020}, "http://127.0.0.1:9020/readyz"},
+		{"cacheupdater-fra", []int{9030}, "http://127.0.0.1:9030/readyz"},
+		{"cacheupdater-ash", []int{9031}, "http://127.0.0.1:9031/readyz"},
+		{"redirect-fra-0", []int{8080, 9080}, "http://127.0.0.1:9080/readyz"},
+		{"redirect-fra-1", []int{8081, 9081}, "http://127.0.0.1:9081/readyz"},
+		{"redirect-ash-0", []int{8180, 9180}, "http://127.0.0.1:9180/readyz"},
+		{"redirect-ash-1", []int{8181, 9181}, "http://127.0.0.1:9181/readyz"},
+		{"dashboard", []int{8000, 9000}, "http://127.0.0.1:9000/readyz"},
+	})
+	check(map[string]string{"REGIONS": "fra", "LINKSTREAM_PORT_BASE": "1000"}, []row{
+		{"postgres", []int{16432}, "postgres://linkstream@127.0.0.1:16432/postgres?sslmode=disable"},
+		{"redis-fra", []int{17379}, "127.0.0.1:17379"},
+		{"broker", []int{20092}, "127.0.0.1:20092"},
+		{"clickhouse", []int{19123}, "http://127.0.0.1:19123/ping"},
+		{"links", []int{9010, 9011, 10010}, "http://127.0.0.1:10010/readyz"},
+		{"clicks", []int{10040}, "http://127.0.0.1:10040/readyz"},
+		{"analytics", []int{9020, 10020}, "http://127.0.0.1:10020/readyz"},
+		{"cacheupdater-fra", []int{10030}, "http://127.0.0.1:10030/readyz"},
+		{"redirect-fra-0", []int{9080, 10080}, "http://127.0.0.1:10080/readyz"},
+		{"dashboard", []int{9000, 10000}, "http://127.0.0.1:10000/readyz"},
+	})
+}
+
+func TestServicesAreConfigured(t *testing.T) {
+	p := newPlan(t, map[string]string{"REGIONS": "fra ash", "LINKSTREAM_PORT_BASE": "1"})
+	check := func(name string, want map[string]string) {
+		t.Helper()
+		for _, process := range p.Processes {
+			if process.Name == name {
+				if diff := cmp.Diff(want, process.Env); diff != "" {
+					t.Errorf("%s: %s", name, diff)
+				}
+				return
+			}
+		}
+		t.Errorf("there is no %s", name)
+	}
+	check("links", map[string]string{
+		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9011", "LINKSTREAM_HTTP_ADDR": "127.0.0.1:8011", "LINKSTREAM_RPC_ADDR": "127.0.0.1:8012",
+		"LINKSTREAM_POSTGRES_URL":  "postgres://linkstream@127.0.0.1:15433/linkstream?sslmode=disable",
+		"LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093", "LINKSTREAM_DEFAULT_DOMAIN": "localhost",
+		"LINKSTREAM_SHORT_URL_SCHEME": "http", "LINKSTREAM_SHORT_URL_PORT": "8081",
+	})
+	check("cacheupdater-ash", map[string]string{
+		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9032", "LINKSTREAM_REGION": "ash", "LINKSTREAM_REDIS_URL": "redis://127.0.0.1:16381/0",
+		"LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093",
+	})
+	check("redirect-ash-0", map[string]string{
+		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9181", "LINKSTREAM_HTTP_ADDR": "127.0.0.1:8181", "LINKSTREAM_REGION": "ash",
+		"LINKSTREAM_EDGE_NAME": "redirect-ash-0", "LINKSTREAM_REDIS_URL": "redis://127.0.0.1:16381/0",
+		"LINKSTREAM_ORIGIN_URL": "http://127.0.0.1:8012", "LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093",
+		"LINKSTREAM_DEFAULT_DOMAIN": "localhost", "LINKSTREAM_LOCAL_NAMES": "localhost,127.0.0.1,::1", "LINKSTREAM_SERVER_TIMING": "true",
+	})
+	check("clicks", map[string]string{
+		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9041", "LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093",
+		"LINKSTREAM_CLICKHOUSE_URL": "http://127.0.0.1:18124/linkstream",
+	})
+	check("analytics", map[string]string{
+		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9021", "LINKSTREAM_HTTP_ADDR": "127.0.0.1:8021",
+		"LINKSTREAM_CLICKHOUSE_URL": "http://127.0.0.1:18124/linkstream", "LINKSTREAM_ACCESS_URL": "http://127.0.0.1:8012",
+	})
+	check("dashboard", map[string]string{
+		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9001", "LINKSTREAM_HTTP_ADDR": "127.0.0.1:8001", "LINKSTREAM_COOKIE_SECURE": "false",
+		"LINKSTREAM_LINKS_URL": "http://127.0.0.1:8011", "LINKSTREAM_ANALYTICS_URL": "http://127.0.0.1:8021", "LINKSTREAM_ACCESS_URL": "http://127.0.0.1:8012",
+	})
+	if got, want := p.RedisURLList(), "fra=redis://127.0.0.1:16380/0,ash=redis://127.0.0.1:16381/0"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestPortsAreNeverShared(t *testing.T) {
+	check := func(environ map[string]string, want string) {
+		t.Helper()
+		s, err := settings(t, environ)
+		if err == nil {
+			_, err = plan.New(s)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q", environ, err, want)
+		}
+	}
+	check(map[string]string{"REGIONS": "a b c d e f g h i j k"}, "too many regions or edges")
+	check(map[string]string{"EDGES": "101"}, "EDGES")
+	check(map[string]string{"LINKSTREAM_PORT_BASE": "47000"}, "LINKSTREAM_PORT_BASE is too large")
+}
+
+func TestNothingStopsBeforeThoseWhoUseIt(t *testing.T) {
+	p := newPlan(t, nil)
+	tier := map[string]plan.Tier{}
+	for _, process := range p.Processes {
+		tier[process.Name] = process.Tier
+	}
+	for _, pair := range [][2]string{
+		{"postgres", "links"}, {"broker", "links"}, {"broker", "clicks"}, {"clickhouse", "analytics"}, {"redis-fra", "cacheupdater-fra"},
+		{"links", "analytics"}, {"links", "redirect-fra-0"}, {"analytics", "dashboard"},
+	} {
+		if tier[pair[0]] >= tier[pair[1]] {
+			t.Errorf("%s would stop with or before %s", pair[0], pair[1])
+		}
+	}
+	if stores, services := len(p.Stores()), len(p.Services()); stores != 5 || stores+services != len(p.Processes) {
+		t.Errorf("%d stores, %d services of %d", stores, services, len(p.Processes))
+	}
+}

@@ -1,0 +1,476 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/linkstream/linkstream/events"
+)
+
+// TestWholeSystem is one story in chapters on one stack, because starting it is
+// what takes long. Each chapter makes its own links.
+func TestWholeSystem(t *testing.T) {
+	s := newStack(t)
+	if got := len(s.edges()); got != 4 {
+		t.Fatalf("%d edges, want 4: %v", got, s.edges())
+	}
+	t.Run("a link's life is seen by every edge", s.life)
+	t.Run("a thousand redirects are a thousand clicks", s.thousand)
+	t.Run("HEAD is no click", s.head)
+	t.Run("bad input stores nothing", s.badInput)
+	t.Run("undecodable records go to the dead topics", s.poison)
+	t.Run("a killed process is back within a second", s.killed)
+	t.Run("a held process stays away, and links it served go on", s.held)
+	t.Run("a wiped Redis is refilled from the changelog", s.wiped)
+	t.Run("the ledger adds up", s.ledger)
+	t.Run("the dashboard and the API share an address", s.dashboard)
+	t.Run("malformed settings stop the start with a list", s.settings)
+	t.Run("a second stack on the same folder is refused", s.second)
+	t.Run("a restart keeps everything and leaves nothing behind", s.restart)
+}
+
+// Promise 1: an acknowledged edit is served everywhere within two seconds.
+const freshness = 2 * time.Second
+
+func (s *stack) life(t *testing.T) {
+	made := s.create(t, "life", "https://e.test/first?a=1#x")
+	if made.Version != 1 {
+		t.Errorf("version %d, want 1", made.Version)
+	}
+	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "life", http.StatusFound, "https://e.test/first?a=1#x")
+	})
+
+	var edited link
+	if status := s.call(t, http.MethodPatch, "/v1/links/"+made.ID, `{"destination":"https://e.test/second"}`, &edited); status != http.StatusOK || edited.Version != 2 {
+		t.Fatalf("editing: status %d, %+v", status, edited)
+	}
+	took := s.eventually(t, freshness, "all edges follow the edit", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "life", http.StatusFound, "https://e.test/second")
+	})
+	t.Logf("the edit was live on four edges after %v", took.Round(time.Millisecond))
+
+	if status := s.call(t, http.MethodDelete, "/v1/links/"+made.ID, "", nil); status != http.StatusNoContent {
+		t.Fatalf("deleting: status %d", status)
+	}
+	s.eventually(t, freshness, "no edge redirects", func(ctx context.Context) error {
+		for _, edge := range s.edges() {
+			status, _, _, err := visit(ctx, http.MethodGet, edge, "life")
+			if err != nil || (status != http.StatusNotFound && status != http.StatusGone) {
+				return fmt.Errorf("%s: %d %w", edge, status, err)
+			}
+		}
+		return nil
+	})
+
+	// The address gets another link, whose version starts at 1 again.
+	s.create(t, "life", "https://e.test/third")
+	s.eventually(t, freshness, "all edges redirect to the new link", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "life", http.StatusFound, "https://e.test/third")
+	})
+}
+
+func (s *stack) thousand(t *testing.T) {
+	const visits = 1000
+	made := s.create(t, "thousand", "https://e.test/")
+	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
+		for _, edge := range s.edges() { // by HEAD, which does not count
+			if status, _, _, err := visit(ctx, http.MethodHead, edge, "thousand"); err != nil || status != http.StatusFound {
+				return fmt.Errorf("%s: %d %w", edge, status, err)
+			}
+		}
+		return nil
+	})
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			for i := worker; i < visits; i += 8 {
+				edge := s.edges()[i%len(s.edges())]
+				if status, location, _, err := visit(t.Context(), http.MethodGet, edge, "thousand"); err != nil || status != http.StatusFound || location != "https://e.test/" {
+					t.Errorf("%s: %d %q %v", edge, status, location, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.eventually(t, 30*time.Second, "the summary shows them all", func(context.Context) error {
+		if got := s.clicks(t, made.ID); got != visits {
+			return fmt.Errorf("%d clicks, want %d", got, visits)
+		}
+		return nil
+	})
+}
+
+func (s *stack) head(t *testing.T) {
+	made := s.create(t, "head", "https://e.test/")
+	edge := s.edges()[0]
+	s.eventually(t, freshness, "the edge redirects", func(ctx context.Context) error {
+		if status, _, _, err := visit(ctx, http.MethodHead, edge, "head"); err != nil || status != http.StatusFound {
+			return fmt.Errorf("%d %w", status, err)
+		}
+		return nil
+	})
+	// A GET after the HEAD: once it is counted, the HEAD would have been too.
+	if status, _, _, err := visit(t.Context(), http.MethodGet, edge, "head"); err != nil || status != http.StatusFound {
+		t.Fatalf("%d %v", status, err)
+	}
+	s.eventually(t, 30*time.Second, "the GET is counted", func(context.Context) error {
+		if got := s.clicks(t, made.ID); got == 0 {
+			return errors.New("no click yet")
+		}
+		return nil
+	})
+	if got := s.clicks(t, made.ID); got != 1 {
+		t.Errorf("%d clicks, want 1", got)
+	}
+}
+
+func (s *stack) badInput(t *testing.T) {
+	count := func() int {
+		var list struct {
+			Data []link `json:"data"`
+		}
+		if status := s.call(t, http.MethodGet, "/v1/links?limit=100", "", &list); status != http.StatusOK {
+			t.Fatalf("listing: status %d", status)
+		}
+		return len(list.Data)
+	}
+	before := count()
+	check := func(name, body string, wantStatus int, wantCode, wantField string) {
+		t.Helper()
+		var p problem
+		status := s.call(t, http.MethodPost, "/v1/links", body, &p)
+		if status != wantStatus || p.Status != wantStatus || p.Code != wantCode || p.RequestID == "" {
+			t.Errorf("%s: %d %+v, want %d %s", name, status, p, wantStatus, wantCode)
+		}
+		if wantField != "" && (len(p.Errors) == 0 || p.Errors[0].Field != wantField) {
+			t.Errorf("%s: %+v, want the field %s", name, p.Errors, wantField)
+		}
+	}
+	check("not JSON", `{"destination":`, 400, "malformed", "")
+	check("no destination", `{}`, 422, "validation", "destination")
+	check("unknown field", `{"destination":"https://e.test/","colour":"red"}`, 422, "validation", "colour")
+	check("script", `{"destination":"javascript:alert(1)"}`, 422, "validation", "destination")
+	check("reserved slug", `{"destination":"https://e.test/","slug":"API"}`, 422, "validation", "slug")
+	check("status", `{"destination":"https://e.test/","status_code":200}`, 422, "validation", "status_code")
+	check("not yet", `{"destination":"https://e.test/","password":"x"}`, 422, "validation", "password")
+	s.create(t, "taken", "https://e.test/")
+	check("taken", `{"destination":"https://e.test/","slug":"taken"}`, 409, "slug_taken", "")
+	if got := count(); got != before+1 {
+		t.Errorf("%d links, want %d", got, before+1)
+	}
+	var p problem
+	if status := s.call(t, http.MethodGet, "/v1/nothing", "", &p); status != 404 || p.Code != "not_found" {
+		t.Errorf("unknown path: %d %+v", status, p)
+	}
+}
+
+func (s *stack) poison(t *testing.T) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.env["LINKSTREAM_KAFKA_BROKERS"], ",")...),
+		kgo.ConsumeTopics(string(events.DeadClicks), string(events.DeadLinksChangelog)),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	garbage := []byte("\xff not protobuf")
+	for _, topic := range []events.Topic{events.Clicks, events.LinksChangelog} {
+		record := &kgo.Record{Topic: string(topic), Key: []byte("poison-key-16byt"), Value: garbage}
+		if err := client.ProduceSync(t.Context(), record).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// One from the clicks topic, and one from the changelog for each region's consumer.
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	seen := map[string]int{}
+	for seen[string(events.DeadClicks)] < 1 || seen[string(events.DeadLinksChangelog)] < 2 {
+		fetches := client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			t.Fatalf("dead records so far: %v", seen)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			if string(r.Value) != string(garbage) {
+				t.Errorf("%s holds %q", r.Topic, r.Value)
+			}
+			headers := map[string]string{}
+			for _, h := range r.Headers {
+				headers[h.Key] = string(h.Value)
+			}
+			if headers["error"] == "" || headers["source_topic"] == "" || headers["source_partition"] == "" || headers["source_offset"] == "" {
+				t.Errorf("%s: headers %v", r.Topic, headers)
+			}
+			seen[r.Topic]++
+		})
+	}
+	// And the consumers go on.
+	made := s.create(t, "after-poison", "https://e.test/")
+	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "after-poison", http.StatusFound, "https://e.test/")
+	})
+	s.eventually(t, 30*time.Second, "clicks are counted", func(context.Context) error {
+		if s.clicks(t, made.ID) < len(s.edges()) {
+			return errors.New("not all yet")
+		}
+		return nil
+	})
+}
+
+func (s *stack) killed(t *testing.T) {
+	for _, name := range []string{"redirect-fra-0", "cacheupdater-ash", "links", "clicks"} {
+		old := s.kill(t, name)
+		s.eventually(t, time.Second, name+" has been started again", func(context.Context) error {
+			if pid, err := s.pid(name); err != nil || pid == old {
+				return fmt.Errorf("pid %d %w", pid, err)
+			}
+			return nil
+		})
+	}
+	for _, port := range s.adminPorts() {
+		s.eventually(t, 30*time.Second, "everything is ready again", func(ctx context.Context) error {
+			if status, body, err := get(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", port)); err != nil || status != http.StatusOK {
+				return fmt.Errorf("port %d: %d %s %w", port, status, body, err)
+			}
+			return nil
+		})
+	}
+	s.create(t, "after-kill", "https://e.test/")
+	s.eventually(t, 10*time.Second, "all edges redirect", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "after-kill", http.StatusFound, "https://e.test/")
+	})
+}
+
+func (s *stack) held(t *testing.T) {
+	s.create(t, "held", "https://e.test/")
+	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "held", http.StatusFound, "https://e.test/")
+	})
+	names := []string{"postgres", "broker", "clickhouse", "redis-fra", "redis-ash", "links"}
+	var releases []func()
+	for _, name := range names {
+		releases = append(releases, s.hold(t, name))
+		s.kill(t, name)
+	}
+	if err := s.everyEdge(t.Context(), "held", http.StatusFound, "https://e.test/"); err != nil {
+		t.Errorf("with everything behind the edges gone: %v", err)
+	}
+	// A link that no cache has is an honest 503, never a 404.
+	status, _, _, err := visit(t.Context(), http.MethodGet, s.edges()[0], "never-seen")
+	if err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("an unseen link: %d %v, want 503", status, err)
+	}
+	for _, release := range releases {
+		release()
+	}
+	for _, port := range s.adminPorts() {
+		s.eventually(t, time.Minute, "everything is ready again", func(ctx context.Context) error {
+			if status, body, err := get(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", port)); err != nil || status != http.StatusOK {
+				return fmt.Errorf("port %d: %d %s %w", port, status, body, err)
+			}
+			return nil
+		})
+	}
+}
+
+func (s *stack) wiped(t *testing.T) {
+	s.create(t, "wiped", "https://e.test/")
+	const exists = "EXISTS redirect:localhost:wiped"
+	s.eventually(t, 10*time.Second, "Redis has the link", func(ctx context.Context) error {
+		if answer, err := redisCommand(ctx, s.redis(t, "fra"), exists); err != nil || answer != ":1" {
+			return fmt.Errorf("%s %w", answer, err)
+		}
+		return nil
+	})
+	if answer, err := redisCommand(t.Context(), s.redis(t, "fra"), "FLUSHALL"); err != nil || answer != "+OK" {
+		t.Fatalf("FLUSHALL: %s %v", answer, err)
+	}
+	took := s.eventually(t, 20*time.Second, "Redis has the link again, though nobody asked for it", func(ctx context.Context) error {
+		if answer, err := redisCommand(ctx, s.redis(t, "fra"), exists); err != nil || answer != ":1" {
+			return fmt.Errorf("%s %w", answer, err)
+		}
+		return nil
+	})
+	t.Logf("refilled after %v", took.Round(time.Millisecond))
+}
+
+// ledger holds for what was accepted since the processes started; the chapter
+// on killed processes has reset some counters, so it counts a fresh round.
+func (s *stack) ledger(t *testing.T) {
+	edges := []int{9080 + s.base, 9081 + s.base, 9180 + s.base, 9181 + s.base}
+	ingester := 9040 + s.base
+	read := func(ctx context.Context) (accepted, settled float64, err error) {
+		accepted, err = metric(ctx, "clicks_accepted_total", edges...)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, part := range []struct {
+			name  string
+			ports []int
+		}{{"clicks_dropped_total", edges}, {"clicks_inserted_total", []int{ingester}}, {"clicks_dead_total", []int{ingester}}} {
+			value, err := metric(ctx, part.name, part.ports...)
+			if err != nil {
+				return 0, 0, err
+			}
+			settled += value
+		}
+		return accepted, settled, nil
+	}
+	acceptedBefore, settledBefore, err := read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.create(t, "ledger", "https://e.test/")
+	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "ledger", http.StatusFound, "https://e.test/")
+	})
+	for range 25 {
+		if err := s.everyEdge(t.Context(), "ledger", http.StatusFound, "https://e.test/"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.eventually(t, 30*time.Second, "accepted = inserted + dead + dropped", func(ctx context.Context) error {
+		accepted, settled, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		if accepted-acceptedBefore < 100 || accepted-acceptedBefore != settled-settledBefore {
+			return fmt.Errorf("accepted %v, settled %v", accepted-acceptedBefore, settled-settledBefore)
+		}
+		return nil
+	})
+}
+
+func (s *stack) dashboard(t *testing.T) {
+	base := s.env["LINKSTREAM_DASHBOARD_URL"]
+	check := func(path string, wantStatus int, wantText string) {
+		t.Helper()
+		status, body, err := get(t.Context(), base+path)
+		if err != nil || status != wantStatus || !strings.Contains(body, wantText) {
+			t.Errorf("%s: %d %v, want %d with %q", path, status, err, wantStatus, wantText)
+		}
+	}
+	check("/", 200, "<!doctype html>")
+	check("/openapi.json", 200, `"/v1/analytics/summary"`)
+	check("/openapi.json", 200, `"/v1/links/{id}"`)
+	check("/v1/links", 401, `"unauthenticated"`)
+
+	body := fmt.Sprintf(`{"email":%q,"password":%q}`, s.env["LINKSTREAM_DASHBOARD_EMAIL"], s.env["LINKSTREAM_DASHBOARD_PASSWORD"])
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/session", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := noFollow.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode/100 != 2 || len(answer.Cookies()) != 1 {
+		t.Fatalf("logging in: %d, cookies %v", answer.StatusCode, answer.Cookies())
+	}
+	request, err = http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/links", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.AddCookie(answer.Cookies()[0])
+	list, err := noFollow.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = list.Body.Close() }()
+	if list.StatusCode != http.StatusOK {
+		t.Errorf("listing with the session's cookie: %d", list.StatusCode)
+	}
+}
+
+func (s *stack) settings(t *testing.T) {
+	for _, name := range []string{"links", "cacheupdater", "redirect", "clicks", "analytics", "dashboard"} {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(s.bin, name))
+		cmd.Env = []string{"LINKSTREAM_DRAIN_TIMEOUT=soon", "LINKSTREAM_ADMIN_ADDR=nowhere"}
+		output, err := cmd.CombinedOutput()
+		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+			t.Errorf("%s started: %v", name, err)
+		}
+		if !strings.Contains(string(output), "LINKSTREAM_DRAIN_TIMEOUT") || !strings.Contains(string(output), "LINKSTREAM_ADMIN_ADDR") {
+			t.Errorf("%s does not name both mistakes:\n%s", name, output)
+		}
+		help := exec.CommandContext(t.Context(), filepath.Join(s.bin, name), "--help")
+		help.Env = []string{}
+		output, err = help.CombinedOutput()
+		if err != nil || !strings.Contains(string(output), "LINKSTREAM_ADMIN_ADDR") {
+			t.Errorf("%s --help: %v\n%s", name, err, output)
+		}
+	}
+}
+
+func (s *stack) second(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), filepath.Join(s.bin, "stack"), "up", "--dir", s.dir, "--bin", s.bin)
+	output, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("it started:\n%s", output)
+	}
+	if lines := strings.Split(strings.TrimSpace(string(output)), "\n"); !strings.Contains(lines[len(lines)-1], "running") {
+		t.Errorf("it does not say what is wrong:\n%s", output)
+	}
+}
+
+func (s *stack) restart(t *testing.T) {
+	made := s.create(t, "restart", "https://e.test/kept")
+	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "restart", http.StatusFound, "https://e.test/kept")
+	})
+	var before int
+	s.eventually(t, 30*time.Second, "the clicks are counted", func(context.Context) error {
+		if before = s.clicks(t, made.ID); before < len(s.edges()) {
+			return fmt.Errorf("%d clicks", before)
+		}
+		return nil
+	})
+	key := s.env["LINKSTREAM_API_KEY"]
+
+	pids := map[string]int{}
+	files, err := filepath.Glob(filepath.Join(s.dir, "run", "*.pid"))
+	if err != nil || len(files) < 14 {
+		t.Fatalf("%d pid files: %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".pid")
+		if pids[name], err = s.pid(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.interrupt(t)
+	for name, pid := range pids {
+		if syscall.Kill(pid, 0) == nil {
+			t.Errorf("%s (%d) is still there", name, pid)
+		}
+	}
+	if files, err = filepath.Glob(filepath.Join(s.dir, "run", "*.pid")); err != nil || len(files) != 0 {
+		t.Errorf("left behind: %v %v", files, err)
+	}
+
+	s.start(t)
+	if s.env["LINKSTREAM_API_KEY"] != key {
+		t.Error("the API key has changed")
+	}
+	if err := s.everyEdge(t.Context(), "restart", http.StatusFound, "https://e.test/kept"); err != nil {
+		t.Error(err)
+	}
+	s.eventually(t, 30*time.Second, "old and new clicks are counted", func(context.Context) error {
+		if got := s.clicks(t, made.ID); got != before+len(s.edges()) {
+			return fmt.Errorf("%d clicks, want %d", got, before+len(s.edges()))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,111 @@
+package scenario
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// pollEvery is how often something awaited is asked for.
+const pollEvery = 100 * time.Millisecond
+
+// client speaks the public API.
+type client struct {
+	url, key string
+}
+
+func (c *client) create(ctx context.Context, destination string) (slug, id string, err error) {
+	body, err := json.Marshal(map[string]string{"destination": destination, "title": "load test"})
+	if err != nil {
+		return "", "", fmt.Errorf("encoding the link: %w", err)
+	}
+	var link struct{ ID, Slug string }
+	if err := c.call(ctx, http.MethodPost, "/v1/links", body, http.StatusCreated, &link); err != nil {
+		return "", "", err
+	}
+	return link.Slug, link.ID, nil
+}
+
+// waitForLink asks by HEAD until the address redirects.
+func (c *client) waitForLink(ctx context.Context, address string) error {
+	noFollow := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, http.NoBody)
+		if err != nil {
+			return fmt.Errorf("building the request: %w", err)
+		}
+		answer, err := noFollow.Do(request)
+		if err == nil {
+			_ = answer.Body.Close()
+			if answer.StatusCode == http.StatusFound {
+				return nil
+			}
+			err = fmt.Errorf("status %d", answer.StatusCode)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w", address, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// waitForClicks polls until the links have want clicks together, or more, or the
+// limit has passed, and returns how many they have.
+func (c *client) waitForClicks(ctx context.Context, ids []string, want int, limit time.Duration) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		sum := 0
+		for _, id := range ids {
+			var summary struct{ Clicks int }
+			if err := c.call(ctx, http.MethodGet, "/v1/analytics/summary?link_id="+id, nil, http.StatusOK, &summary); err != nil {
+				return sum, err
+			}
+			sum += summary.Clicks
+		}
+		if sum >= want {
+			return sum, nil
+		}
+		select {
+		case <-ctx.Done():
+			return sum, nil // the verdict tells that some are missing
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *client) call(ctx context.Context, method, path string, body []byte, want int, out any) error {
+	request, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("building the request: %w", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+c.key)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if answer.StatusCode != want {
+		return fmt.Errorf("%s %s: status %d: %s", method, path, answer.StatusCode, text)
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+// Command analytics serves the analytics API: it answers from ClickHouse and asks
+// the links service whose a token is. `analytics openapi` prints the API's OpenAPI
+// document.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+	_ "time/tzdata" // the zones of tz, also where the system has none
+
+	"github.com/linkstream/linkstream/services/analytics/internal/api"
+	"github.com/linkstream/linkstream/services/analytics/internal/query"
+	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/internal/httpserver"
+	"github.com/linkstream/linkstream/services/internal/runner"
+	"github.com/linkstream/linkstream/services/internal/telemetry"
+)
+
+type settings struct {
+	LogLevel      string        `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	HTTPAddr      string        `env:"HTTP_ADDR" envDefault:"127.0.0.1:8020" help:"listener of the API"`
+	AdminAddr     string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9020" help:"listener of metrics, health and profiles; keep it private"`
+	DrainTimeout  time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"time for open requests when the process is stopped"`
+	ClickHouseURL string        `env:"CLICKHOUSE_URL,required" help:"http://user:password@host:port/database, or clickhouse://... for the native protocol"`
+	AccessURL     string        `env:"ACCESS_URL,required" help:"the links service's RPC listener, for instance http://127.0.0.1:8011"`
+}
+
+// Validate implements config.Validator.
+func (s settings) Validate() error {
+	errs := []error{
+		config.CheckOneOf("LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
+		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
+		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
+	}
+	if s.DrainTimeout <= 0 {
+		errs = append(errs, errors.New("LINKSTREAM_DRAIN_TIMEOUT must be more than 0, for instance 10s"))
+	}
+	if s.ClickHouseURL != "" {
+		if err := query.CheckURL(s.ClickHouseURL); err != nil {
+			errs = append(errs, fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err))
+		}
+	}
+	if u, err := url.Parse(s.AccessURL); s.AccessURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		errs = append(errs, errors.New("LINKSTREAM_ACCESS_URL must be a URL, for instance http://127.0.0.1:8011"))
+	}
+	return errors.Join(errs...)
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Environ(), os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "analytics:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
+	if len(args) == 1 && args[0] == "openapi" {
+		return printOpenAPI(stdout)
+	}
+	const about = "analytics answers questions about clicks. `analytics openapi` prints the API's OpenAPI document."
+	s, err := config.Parse[settings](about, environ, args, stdout)
+	if errors.Is(err, config.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log, err := telemetry.NewLogger(stdout, s.LogLevel, "analytics")
+	if err != nil {
+		return err
+	}
+	registry := telemetry.NewRegistry()
+	clicks, err := query.Open(s.ClickHouseURL)
+	if err != nil {
+		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
+	}
+	defer func() { _ = clicks.Close() }() // the process ends
+
+	mux := http.NewServeMux()
+	api.Register(httpapi.New(mux, api.Title, api.Version, access.NewClient(s.AccessURL), log), clicks, time.Now, log)
+	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "clickhouse", Ready: clicks.Ready})
+
+	adminListener, err := httpserver.Listen(ctx, s.AdminAddr)
+	if err != nil {
+		return err
+	}
+	listener, err := httpserver.Listen(ctx, s.HTTPAddr)
+	if err != nil {
+		return errors.Join(err, adminListener.Close())
+	}
+	return runner.Run(ctx,
+		runner.Task{Name: "admin", Run: httpserver.New(adminListener, admin, time.Second, log).Run},
+		runner.Task{Name: "api", Run: httpserver.New(listener, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log).Run},
+		runner.Task{Name: "stopping", Run: admin.Stopping},
+	)
+}
+
+func printOpenAPI(stdout io.Writer) error {
+	log := slog.New(slog.DiscardHandler)
+	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, log)
+	api.Register(document, nil, time.Now, log)
+	text, err := document.OpenAPI().MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("writing the OpenAPI document: %w", err)
+	}
+	_, err = fmt.Fprintf(stdout, "%s\n", text)
+	return err
+}

@@ -1,0 +1,227 @@
+// Package query asks ClickHouse about clicks.
+//
+// It promises that an answer holds clicks of the question's workspace only, that
+// every bucket of a time series is there whether anybody clicked or not, and that
+// days and hours are those of the asked zone. It refuses to build SQL from a
+// caller's text: values are bound as parameters, names come from closed lists.
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+const (
+	dialTimeout = 2 * time.Second
+	// queryTimeout is what a person waits for, and then tries something smaller.
+	queryTimeout = 10 * time.Second
+	// maxMemory is for one query, in bytes: exact unique visitors keep 8 bytes each
+	// and more, so this is some 50 million of them. A guess.
+	maxMemory = 2 << 30
+	maxConns  = 16
+)
+
+// What can go wrong with a question that is well formed.
+var (
+	// ErrUnavailable says that ClickHouse cannot be reached or is not migrated.
+	ErrUnavailable = errors.New("the click store cannot be asked")
+	// ErrTooLarge says that the question takes too long or too much memory.
+	ErrTooLarge = errors.New("the question takes too long")
+)
+
+// ClickHouse answers questions. It is safe for concurrent use.
+type ClickHouse struct {
+	conn driver.Conn
+}
+
+// CheckURL says whether a URL can be used with Open. The error does not quote it,
+// because it holds a password.
+func CheckURL(dsn string) error {
+	if _, err := clickhouse.ParseDSN(dsn); err != nil {
+		return errors.New("want http://user:password@host:port/database or clickhouse://...")
+	}
+	return nil
+}
+
+// Open connects lazily: a server that is away is not an error here.
+func Open(dsn string) (*ClickHouse, error) {
+	if err := CheckURL(dsn); err != nil {
+		return nil, err
+	}
+	options, err := clickhouse.ParseDSN(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ClickHouse URL: %w", err)
+	}
+	options.DialTimeout = dialTimeout
+	options.MaxOpenConns, options.MaxIdleConns = maxConns, maxConns
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, fmt.Errorf("opening ClickHouse: %w", err)
+	}
+	return &ClickHouse{conn: conn}, nil
+}
+
+// Close closes the connections.
+func (c *ClickHouse) Close() error { return c.conn.Close() }
+
+// Ready says whether the server answers and the table is there.
+func (c *ClickHouse) Ready(ctx context.Context) error {
+	if err := c.conn.Exec(ctx, "SELECT 1 FROM clicks LIMIT 0"); err != nil {
+		return translate(err)
+	}
+	return nil
+}
+
+// Summary returns the counts of the whole period.
+func (c *ClickHouse) Summary(ctx context.Context, q *Question) (Counts, error) {
+	s := &sql{}
+	q.selectCounts(s, "")
+	q.where(s)
+	var out Counts
+	err := c.each(ctx, s, func(rows driver.Rows) error {
+		return rows.Scan(&out.Clicks, &out.UniqueVisitors, &out.BotClicks)
+	})
+	return out, err
+}
+
+// Bucket is one bucket of a time series.
+type Bucket struct {
+	T time.Time `json:"t" doc:"When the bucket starts"`
+	Counts
+}
+
+// Series returns the counts of every interval in the period. It returns
+// ErrTooManyBuckets when there are more than MaxBuckets.
+func (c *ClickHouse) Series(ctx context.Context, q *Question, i Interval) ([]Bucket, error) {
+	starts, err := Buckets(q.Period, i)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Bucket, len(starts))
+	bounds := make([]uint32, len(starts))
+	at := make(map[uint32]int, len(starts))
+	for n, t := range starts {
+		out[n].T = t.UTC()
+		bounds[n] = uint32(t.Unix())
+		at[bounds[n]] = n
+	}
+	if len(out) == 0 {
+		return out, nil
+	}
+	// The buckets are cut by Go's time zones alone: ClickHouse, which has a zone
+	// table of its own, only looks up between which bounds a click lies.
+	s := &sql{}
+	s.bind("bounds", bounds)
+	q.selectCounts(s, "roundDown(toUnixTimestamp(ts), {bounds:Array(UInt32)})")
+	q.where(s)
+	s.text.WriteString(" GROUP BY grouped")
+	err = c.each(ctx, s, func(rows driver.Rows) error {
+		var bound uint32
+		var counts Counts
+		if err := rows.Scan(&bound, &counts.Clicks, &counts.UniqueVisitors, &counts.BotClicks); err != nil {
+			return err
+		}
+		n, ok := at[bound]
+		if !ok {
+			return fmt.Errorf("the answer has a bucket at %d, which was not asked for", bound)
+		}
+		out[n].Counts = counts
+		return nil
+	})
+	return out, err
+}
+
+// Group is one value of a dimension.
+type Group struct {
+	Value string `json:"value" doc:"The value; empty when it is unknown"`
+	Counts
+}
+
+// Breakdown returns the values of a dimension with the most clicks first, at most
+// limit of them. Values without a click that counts are left out.
+func (c *ClickHouse) Breakdown(ctx context.Context, q *Question, by Dimension, limit int) ([]Group, error) {
+	column, _ := by.column()
+	s := &sql{}
+	q.selectCounts(s, "toString("+column+")")
+	q.where(s)
+	s.text.WriteString(" GROUP BY grouped HAVING counted_clicks > 0 ORDER BY counted_clicks DESC, grouped LIMIT {rows:UInt32}")
+	s.bind("rows", limit)
+	out := []Group{}
+	err := c.each(ctx, s, func(rows driver.Rows) error {
+		var g Group
+		if err := rows.Scan(&g.Value, &g.Clicks, &g.UniqueVisitors, &g.BotClicks); err != nil {
+			return err
+		}
+		out = append(out, g)
+		return nil
+	})
+	return out, err
+}
+
+// each runs a statement and calls scan for every row of the answer.
+func (c *ClickHouse) each(ctx context.Context, s *sql, scan func(driver.Rows) error) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		"readonly":           2, // nothing is written, whatever the text says
+		"max_execution_time": int(queryTimeout / time.Second),
+		"max_memory_usage":   maxMemory,
+	}))
+	rows, err := c.conn.Query(ctx, s.text.String(), s.values...)
+	if err != nil {
+		return translate(err)
+	}
+	defer func() { _ = rows.Close() }() // its errors come from rows.Err
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return fmt.Errorf("reading an answer of ClickHouse: %w", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return translate(err)
+	}
+	return nil
+}
+
+// Codes of ClickHouse's exceptions.
+const (
+	codeUnknownTable     = 60
+	codeUnknownDatabase  = 81
+	codeTimeoutExceeded  = 159
+	codeTooSlow          = 160
+	codeMemoryLimit      = 241
+	codeQueryWasCanceled = 394
+)
+
+// translate tells a store that is away from a question that is too large and from a
+// mistake of ours, which stays as it is.
+func translate(err error) error {
+	if exception, ok := errors.AsType[*clickhouse.Exception](err); ok {
+		switch exception.Code {
+		case codeTimeoutExceeded, codeTooSlow, codeMemoryLimit, codeQueryWasCanceled:
+			return fmt.Errorf("%w: %w", ErrTooLarge, err)
+		case codeUnknownTable, codeUnknownDatabase:
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		default:
+			return fmt.Errorf("asking ClickHouse: %w", err)
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // without the URL and all its parameters
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// ceilMilli is the first millisecond that is not before t: clicks have whole ones.
+func ceilMilli(t time.Time) int64 {
+	return t.Add(time.Millisecond - time.Nanosecond).UnixMilli()
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"github.com/linkstream/linkstream/services/internal/config"
+)
+
+type settings struct {
+	Region       string        `env:"REGION,required" help:"the region whose Redis this process keeps up to date"`
+	RedisURL     string        `env:"REDIS_URL,required" help:"the region's Redis, redis://[user:password@]host:port[/db]"`
+	KafkaBrokers []string      `env:"KAFKA_BROKERS,required" help:"Kafka brokers, host:port, comma-separated"`
+	TopicPrefix  string        `env:"TOPIC_PREFIX" help:"prefix of all topics, on a shared broker"`
+	AdminAddr    string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9030" help:"where /metrics, /healthz and /readyz are served"`
+	LogLevel     string        `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"how long a stop may take"`
+}
+
+// Validate implements config.Validator.
+func (s settings) Validate() error {
+	var errs []error
+	if s.DrainTimeout <= 0 {
+		errs = append(errs, errors.New("LINKSTREAM_DRAIN_TIMEOUT must be positive"))
+	}
+	return errors.Join(append(errs,
+		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
+		config.CheckOneOf("LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
+	)...)
+}

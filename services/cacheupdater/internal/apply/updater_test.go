@@ -1,0 +1,253 @@
+package apply_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/cacheupdater/internal/apply"
+	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/redistest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	region     = "fra"
+	partitions = 3
+	patience   = 30 * time.Second
+)
+
+// world is a broker, a Redis and what a test does with them.
+type world struct {
+	brokers  []string
+	producer *kgo.Client
+	redis    *redistest.Server
+	client   *redis.Client
+	store    *linkcache.Store
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1),
+		kfake.SeedTopics(partitions, string(events.LinksChangelog)), kfake.SeedTopics(1, string(events.DeadLinksChangelog)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	w := &world{brokers: cluster.ListenAddrs(), redis: redistest.Start(t)}
+	w.client = w.redis.Client(t)
+	w.store = linkcache.NewStore(w.client)
+	w.producer, err = kgo.NewClient(kgo.SeedBrokers(w.brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.producer.Close)
+	return w
+}
+
+// running is an updater under way.
+type running struct {
+	*apply.Updater
+	registry *prometheus.Registry
+	stop     func() error
+}
+
+func (w *world) start(t *testing.T) *running {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	registry := prometheus.NewRegistry()
+	updater, err := apply.New(kafka.Options(w.brokers, "test", log), w.redis.Client(t),
+		apply.Settings{Region: region, DrainTimeout: 5 * time.Second}, registry, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- updater.Run(ctx) }()
+	stopped := false
+	var result error
+	r := &running{Updater: updater, registry: registry}
+	r.stop = func() error {
+		if !stopped {
+			stopped = true
+			cancel()
+			select {
+			case result = <-done:
+			case <-time.After(patience):
+				t.Fatal("the updater does not stop")
+			}
+		}
+		return result
+	}
+	t.Cleanup(func() { _ = r.stop() })
+	return r
+}
+
+func (w *world) startReady(t *testing.T) *running {
+	t.Helper()
+	r := w.start(t)
+	eventually(t, "the updater is ready", func() bool { return r.ChangelogReady(t.Context()) == nil })
+	return r
+}
+
+func (w *world) produce(t *testing.T, records ...*kgo.Record) {
+	t.Helper()
+	if err := w.producer.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) holds(t *testing.T, slug string, revision uint64, destination string) {
+	t.Helper()
+	eventually(t, "redis holds "+slug+" -> "+destination, func() bool {
+		r, ok, err := w.store.Get(t.Context(), linkcache.Key("s.test", slug))
+		return err == nil && ok && r.Revision == revision && r.Destination == destination
+	})
+}
+
+// committed is the sum of the group's committed offsets.
+func (w *world) committed(t *testing.T) int64 {
+	t.Helper()
+	offsets, err := kadm.NewClient(w.producer).FetchOffsets(t.Context(), "cacheupdater-"+region)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum int64
+	offsets.Each(func(o kadm.OffsetResponse) { sum += max(0, o.At) })
+	return sum
+}
+
+// listen returns what edges hear, from now on.
+func (w *world) listen(t *testing.T) <-chan linkcache.Message {
+	t.Helper()
+	sub := w.client.Subscribe(t.Context(), linkcache.Channel)
+	if _, err := sub.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out := make(chan linkcache.Message, 10_000)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			got, err := sub.ReceiveMessage(context.WithoutCancel(t.Context()))
+			if err != nil {
+				return
+			}
+			m, err := linkcache.DecodeMessage([]byte(got.Payload))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			out <- m
+		}
+	}()
+	t.Cleanup(func() { _ = sub.Close(); <-done })
+	return out
+}
+
+// invalidation waits for one of a key.
+func invalidation(t *testing.T, messages <-chan linkcache.Message, slug string, revision uint64) linkcache.Message {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		select {
+		case m := <-messages:
+			if m.Revision == revision && slices.Contains(m.Keys, linkcache.Key("s.test", slug)) {
+				return m
+			}
+		case <-deadline:
+			t.Fatalf("no invalidation of %s at revision %d", slug, revision)
+		}
+	}
+}
+
+type link struct {
+	id       uuid.UUID
+	slug     string
+	version  uint64
+	previous string
+}
+
+func newLink(slug string) *link { return &link{id: uuid.Must(uuid.NewV7()), slug: slug} }
+
+func (l *link) record(t *testing.T, kind eventspb.LinkChanged_Kind, revision uint64, destination string) *kgo.Record {
+	t.Helper()
+	l.version++
+	ev := &eventspb.LinkChanged{
+		LinkId: l.id[:], WorkspaceId: make([]byte, 16), Version: l.version, Revision: revision, Kind: kind,
+		Address:     &eventspb.Address{Host: "s.test", Slug: l.slug, SlugKey: l.slug},
+		Destination: destination, StatusCode: 302, ChangedAt: timestamppb.Now(),
+	}
+	if l.previous != "" {
+		ev.PreviousAddress = &eventspb.Address{Host: "s.test", Slug: l.previous, SlugKey: l.previous}
+		l.previous = ""
+	}
+	r, err := events.LinkChangedRecord("", ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (l *link) created(t *testing.T, revision uint64, to string) *kgo.Record {
+	t.Helper()
+	return l.record(t, eventspb.LinkChanged_KIND_CREATED, revision, to)
+}
+
+func (l *link) updated(t *testing.T, revision uint64, to string) *kgo.Record {
+	t.Helper()
+	return l.record(t, eventspb.LinkChanged_KIND_UPDATED, revision, to)
+}
+
+func (l *link) deleted(t *testing.T, revision uint64) *kgo.Record {
+	t.Helper()
+	return l.record(t, eventspb.LinkChanged_KIND_DELETED, revision, "https://last.test/")
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// counter is the sum of a metric's samples, or a histogram's count.
+func counter(t *testing.T, registry *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return sum
+}

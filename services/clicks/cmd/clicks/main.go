@@ -1,0 +1,126 @@
+// Command clicks is the ingester: it reads the clicks topic, enriches each click
+// and inserts it into ClickHouse, exactly once. As many as there are partitions
+// may run side by side.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/clicks/internal/sink"
+	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/httpserver"
+	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/runner"
+	"github.com/linkstream/linkstream/services/internal/telemetry"
+)
+
+// startTimeout is for the questions to the broker before anything runs.
+const startTimeout = 30 * time.Second
+
+type settings struct {
+	LogLevel          string        `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	AdminAddr         string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9040" help:"listener of metrics, health and profiles; keep it private"`
+	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"time for what is in hand when the process is stopped"`
+	KafkaBrokers      []string      `env:"KAFKA_BROKERS,required" help:"host:port,host:port"`
+	TopicPrefix       string        `env:"TOPIC_PREFIX" help:"put before every topic's name"`
+	ClickHouseURL     string        `env:"CLICKHOUSE_URL,required" help:"http://user:password@host:port/database, or clickhouse://... for the native protocol"`
+	ClickBatchMaxRows int           `env:"CLICK_BATCH_MAX_ROWS" envDefault:"50000" help:"a partition's batch is inserted when it has so many clicks"`
+	ClickBatchMaxWait time.Duration `env:"CLICK_BATCH_MAX_WAIT" envDefault:"500ms" help:"or when its oldest click has waited so long"`
+}
+
+// Validate implements config.Validator.
+func (s settings) Validate() error {
+	errs := []error{
+		config.CheckOneOf("LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
+		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
+	}
+	if s.DrainTimeout <= 0 {
+		errs = append(errs, errors.New("LINKSTREAM_DRAIN_TIMEOUT must be more than 0, for instance 10s"))
+	}
+	if s.ClickBatchMaxRows < 1 || s.ClickBatchMaxRows > sink.MaxRows {
+		errs = append(errs, fmt.Errorf("LINKSTREAM_CLICK_BATCH_MAX_ROWS must be from 1 to %d", sink.MaxRows))
+	}
+	if s.ClickBatchMaxWait <= 0 || s.ClickBatchMaxWait > time.Minute {
+		errs = append(errs, errors.New("LINKSTREAM_CLICK_BATCH_MAX_WAIT must be more than 0 and at most 1m, for instance 500ms"))
+	}
+	return errors.Join(errs...)
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Environ(), os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "clicks:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
+	s, err := config.Parse[settings]("clicks counts: it carries clicks from Kafka into ClickHouse.", environ, args, stdout)
+	if errors.Is(err, config.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log, err := telemetry.NewLogger(stdout, s.LogLevel, "clicks")
+	if err != nil {
+		return err
+	}
+	registry := telemetry.NewRegistry()
+	options := kafka.Options(s.KafkaBrokers, "clicks", log)
+	topic, err := findTopic(ctx, options, s.TopicPrefix)
+	if err != nil {
+		return err
+	}
+	ch, err := sink.OpenClickHouse(s.ClickHouseURL)
+	if err != nil {
+		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
+	}
+	defer func() { _ = ch.Close() }() // the process ends
+	listener, err := httpserver.Listen(ctx, s.AdminAddr)
+	if err != nil {
+		return err
+	}
+	consumer, err := sink.New(options, ch, sink.Settings{
+		Topic: topic, TopicPrefix: s.TopicPrefix,
+		MaxRows: s.ClickBatchMaxRows, MaxWait: s.ClickBatchMaxWait, Drain: s.DrainTimeout,
+	}, sink.NewMetrics(registry), log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	admin := httpserver.NewAdmin(registry,
+		httpserver.Check{Name: "clickhouse", Ready: ch.Ready},
+		httpserver.Check{Name: "ingest", Ready: consumer.Ready},
+	)
+	return runner.Run(ctx,
+		runner.Task{Name: "admin", Run: httpserver.New(listener, admin, time.Second, log).Run},
+		runner.Task{Name: "consumer", Run: consumer.Run},
+		runner.Task{Name: "stopping", Run: admin.Stopping},
+	)
+}
+
+// findTopic checks that the topics are there and returns the one that is read.
+func findTopic(ctx context.Context, options []kgo.Opt, prefix string) (sink.Topic, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return sink.Topic{}, fmt.Errorf("LINKSTREAM_KAFKA_BROKERS: %w", err)
+	}
+	defer client.Close()
+	if err := kafka.CheckTopics(ctx, client, prefix, events.Clicks, events.DeadClicks); err != nil {
+		return sink.Topic{}, err
+	}
+	return sink.FindTopic(ctx, client, prefix)
+}

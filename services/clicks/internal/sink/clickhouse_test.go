@@ -1,0 +1,155 @@
+package sink
+
+import (
+	"encoding/binary"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
+	"github.com/linkstream/linkstream/services/internal/clickhousetest"
+)
+
+func newClickHouse(t *testing.T) *ClickHouse {
+	t.Helper()
+	ch, err := OpenClickHouse(clickhousetest.New(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ch.Close() })
+	return ch
+}
+
+func count(t *testing.T, ch *ClickHouse, query string) uint64 {
+	t.Helper()
+	var n uint64
+	if err := ch.conn.QueryRow(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func someRows(n int, times ...time.Time) *columns {
+	rows := &columns{}
+	for i := range n {
+		row := enrich.Row{TimeUnixMilli: times[i%len(times)].UnixMilli(), Host: "go.test", Slug: "launch", Status: 302}
+		binary.BigEndian.PutUint64(row.ClickID[8:], uint64(i))
+		rows.append(&row)
+	}
+	return rows
+}
+
+// An insert larger than any of the server's default block sizes is still one
+// block (a part for each month), and the same token again adds nothing.
+func TestOneInsertIsOneBlock(t *testing.T) {
+	ch := newClickHouse(t)
+	rows := someRows(150_000, time.Date(2026, 10, 31, 23, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 1, 0, 0, 0, time.UTC))
+	if n, err := ch.present(t.Context(), rows); n != 0 || err != nil {
+		t.Errorf("%d rows present before the insert (%v), want 0", n, err)
+	}
+	for range 2 {
+		if err := ch.insert(t.Context(), "token", rows); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, ch, "SELECT count() FROM clicks"); n != 150_000 {
+			t.Errorf("%d rows, want 150000", n)
+		}
+	}
+	if n := count(t, ch, "SELECT count() FROM system.parts WHERE database = currentDatabase() AND table = 'clicks' AND level = 0"); n != 2 {
+		t.Errorf("%d parts written, want one a month", n)
+	}
+	if n, err := ch.present(t.Context(), rows); n != 150_000 || err != nil {
+		t.Errorf("%d rows present after the insert (%v), want all", n, err)
+	}
+	if err := ch.insert(t.Context(), "another token", rows); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, ch, "SELECT count() FROM clicks"); n != 300_000 {
+		t.Errorf("%d rows after another token, want 300000: equal rows are no duplicates", n)
+	}
+}
+
+// A hundred broken clocks in one batch do not stop it.
+func TestAnyNumberOfMonthsInOneInsert(t *testing.T) {
+	ch := newClickHouse(t)
+	var times []time.Time
+	for i := range 150 {
+		times = append(times, time.Date(2010, time.Month(1+i), 1, 0, 0, 0, 0, time.UTC))
+	}
+	if err := ch.insert(t.Context(), "token", someRows(150, times...)); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, ch, "SELECT count() FROM clicks"); n != 150 {
+		t.Errorf("%d rows, want 150", n)
+	}
+}
+
+func TestColumnsAreThoseOfTheTable(t *testing.T) {
+	ch := newClickHouse(t)
+	rows, err := ch.conn.Query(t.Context(), "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = 'clicks' ORDER BY position")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	list := (&columns{}).list()
+	n := 0
+	for ; rows.Next(); n++ {
+		var name, kind string
+		if err := rows.Scan(&name, &kind); err != nil {
+			t.Fatal(err)
+		}
+		if n >= len(list) || list[n].Name != name || list[n].Type != kind {
+			t.Errorf("column %d of the table is %s %s, which the insert does not have there", n, name, kind)
+		}
+	}
+	if rows.Err() != nil || n != len(list) {
+		t.Errorf("the table has %d columns (%v), the insert %d", n, rows.Err(), len(list))
+	}
+}
+
+func TestVisitorKeyIsFirstComeFirstServed(t *testing.T) {
+	ch := newClickHouse(t)
+	today := enrich.DayOf(time.Now().UnixMicro())
+	keys := make([]enrich.Key, 8)
+	var wait sync.WaitGroup
+	for i := range keys {
+		wait.Go(func() {
+			var err error
+			if keys[i], err = ch.VisitorKey(t.Context(), today, enrich.NewKey()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	for i, k := range keys {
+		if k != keys[0] || k == (enrich.Key{}) {
+			t.Errorf("ingester %d has another key than the first", i)
+		}
+	}
+	if n := count(t, ch, "SELECT count() FROM visitor_keys"); n != 1 {
+		t.Errorf("%d keys stored, want 1", n)
+	}
+	tomorrow, err := ch.VisitorKey(t.Context(), today+1, enrich.NewKey())
+	if err != nil || tomorrow == keys[0] {
+		t.Errorf("tomorrow's key is today's (%v)", err)
+	}
+}
+
+func TestVisitorKeyIsThrownAway(t *testing.T) {
+	ch := newClickHouse(t)
+	today := enrich.DayOf(time.Now().UnixMicro())
+	for _, day := range []enrich.Day{today - 3, today - 2} {
+		if _, err := ch.VisitorKey(t.Context(), day, enrich.NewKey()); err != nil && day > today-3 {
+			t.Fatal(err)
+		}
+	}
+	if err := ch.conn.Exec(t.Context(), "OPTIMIZE TABLE visitor_keys FINAL"); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, ch, "SELECT count() FROM visitor_keys WHERE day < today() - 2"); n != 0 {
+		t.Error("the key of three days ago is still there")
+	}
+	if n := count(t, ch, "SELECT count() FROM visitor_keys"); n != 1 {
+		t.Errorf("%d keys kept, want that of two days ago", n)
+	}
+}

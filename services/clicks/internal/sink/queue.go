@@ -1,0 +1,165 @@
+package sink
+
+import (
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// limits close a batch, whichever comes first. Bytes are those of the records'
+// values; with maxBatchBytes they bound the memory of a partition to about three
+// times that: one batch being inserted, the next one, and its rows.
+type limits struct {
+	rows  int
+	bytes int
+	wait  time.Duration
+}
+
+// batch is a range of a partition with its records. A redone range may have
+// lost records to the topic's retention, even all of them.
+type batch struct {
+	span
+	records []*kgo.Record
+	// redone says that the range may have been inserted before.
+	redone bool
+}
+
+// queue holds the records of one partition that have been fetched and not yet
+// taken. Its bound is one batch: the fetching of the partition is paused when it
+// is reached and goes on when the batch is taken (overflow policy: block, the
+// broker keeps the rest).
+type queue struct {
+	limits limits
+	pause  func()
+	resume func()
+	wake   chan struct{} // holds one: something changed
+
+	mu      sync.Mutex
+	records []*kgo.Record
+	bytes   int
+	since   time.Time // when the oldest record came
+	next    int64     // the first offset that is not done; -1 before the first record of a partition without commit
+	redo    *span     // the range that an earlier owner noted
+	paused  bool
+	closed  bool
+}
+
+func newQueue(limits limits, committed int64, redo *span, pause, resume func()) *queue {
+	return &queue{limits: limits, pause: pause, resume: resume, wake: make(chan struct{}, 1), next: committed, redo: redo}
+}
+
+// offer adds records in the order of their offsets.
+func (q *queue) offer(records []*kgo.Record, now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || len(records) == 0 {
+		return
+	}
+	if n := len(q.records); n > 0 && records[0].Offset <= q.records[n-1].Offset {
+		// The broker lost the end of its log and the client went back: what is
+		// queued is no longer in the log, or comes again.
+		q.records, q.bytes = nil, 0
+	}
+	if len(q.records) == 0 {
+		q.since = now
+	}
+	q.records = append(q.records, records...)
+	for _, r := range records {
+		q.bytes += len(r.Value)
+	}
+	if q.full() && !q.paused {
+		q.paused = true
+		q.pause()
+	}
+	q.signal()
+}
+
+// full says whether there is a whole batch.
+func (q *queue) full() bool {
+	if q.redo != nil && !q.redoComplete() {
+		return false // pausing now would leave the range incomplete for ever
+	}
+	return len(q.records) >= q.limits.rows || q.bytes >= q.limits.bytes
+}
+
+func (q *queue) redoComplete() bool {
+	n := len(q.records)
+	return n > 0 && (q.records[n-1].Offset >= q.redo.to-1 || q.records[0].Offset < q.redo.from)
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the next batch, or false and how long to wait for one; 0 is until
+// something changes.
+func (q *queue) take(now time.Time) (batch, time.Duration, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.records) == 0 {
+		return batch{}, 0, false
+	}
+	if q.redo != nil {
+		if !q.redoComplete() {
+			return batch{}, 0, false
+		}
+		redo := *q.redo
+		q.redo = nil
+		if q.records[0].Offset >= redo.from {
+			n := 0
+			for n < len(q.records) && q.records[n].Offset < redo.to {
+				n++
+			}
+			return batch{span: redo, records: q.cut(n, redo.to, now), redone: true}, 0, true
+		}
+		// The client starts below the note: the broker lost its log and the noted
+		// offsets will name other records.
+	}
+	if !q.full() {
+		if wait := q.limits.wait - now.Sub(q.since); wait > 0 {
+			return batch{}, wait, false
+		}
+	}
+	n, size := 0, 0
+	for n < len(q.records) && n < q.limits.rows && size < q.limits.bytes {
+		size += len(q.records[n].Value)
+		n++
+	}
+	s := span{from: q.records[0].Offset, to: q.records[n-1].Offset + 1}
+	if q.next >= 0 && q.next < s.from {
+		s.from = q.next // offsets in between are the broker's own records
+	}
+	return batch{span: s, records: q.cut(n, s.to, now)}, 0, true
+}
+
+// cut takes the first n records and lets fetching go on.
+func (q *queue) cut(n int, next int64, now time.Time) []*kgo.Record {
+	taken := q.records[:n:n]
+	q.records = append([]*kgo.Record(nil), q.records[n:]...) // the taken ones must not stay in memory with the rest
+	for _, r := range taken {
+		q.bytes -= len(r.Value)
+	}
+	q.since, q.next = now, next
+	if q.paused && !q.full() {
+		q.paused = false
+		q.resume()
+	}
+	return taken
+}
+
+// close drops what is queued: it has not been committed and will be read again.
+// The pause must not outlive the assignment, because the client would remember it.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.records, q.bytes = nil, 0
+	if q.paused {
+		q.paused = false
+		q.resume()
+	}
+}

@@ -1,0 +1,79 @@
+package apidoc
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func part(t *testing.T, doc string, asked *atomic.Int32) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, doc)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func ask(t *testing.T, h http.Handler) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	return w
+}
+
+func TestDocumentAndPageOfRunningServices(t *testing.T) {
+	var asked atomic.Int32
+	links, analytics := part(t, linksDoc, &asked), part(t, analyticsDoc, &asked)
+	source := NewSource(slog.New(slog.DiscardHandler), links.URL, analytics.URL)
+	page, err := NewPage(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := ask(t, http.HandlerFunc(source.ServeJSON)); got.Code != 200 || got.Body.String() != whole {
+			t.Fatalf("document: %d %s", got.Code, got.Body)
+		}
+	}
+	html := ask(t, page)
+	if html.Code != 200 {
+		t.Fatalf("page: %d", html.Code)
+	}
+	for _, want := range []string{"POST", "/v1/links", "Create &lt;a&gt; link", "links:write", "/v1/analytics/summary", `href="/openapi.json"`} {
+		if !strings.Contains(html.Body.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, banned := range []string{"<script", "style=", "<style", "http://", "https://"} {
+		if strings.Contains(html.Body.String(), banned) {
+			t.Errorf("the page has %q", banned)
+		}
+	}
+	if got := asked.Load(); got != 2 {
+		t.Errorf("the services were asked %d times, want once each", got)
+	}
+}
+
+func TestAMissingPartIsSaid(t *testing.T) {
+	var asked atomic.Int32
+	links, analytics := part(t, linksDoc, &asked), part(t, analyticsDoc, &asked)
+	address := analytics.URL
+	analytics.Close()
+	source := NewSource(slog.New(slog.DiscardHandler), links.URL, address)
+	page, err := NewPage(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ask(t, http.HandlerFunc(source.ServeJSON))
+	if got.Code != 503 || got.Header().Get("Content-Type") != "application/problem+json" || got.Header().Get("Retry-After") == "" {
+		t.Errorf("document: %d %v", got.Code, got.Header())
+	}
+	if got := ask(t, page); got.Code != 503 || !strings.Contains(got.Body.String(), `role="alert"`) {
+		t.Errorf("page: %d %s", got.Code, got.Body)
+	}
+}

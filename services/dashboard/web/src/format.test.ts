@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+import { change, compact, day, moment, readable, tick, whole } from "./format";
+
+it("writes counts", () => {
+  expect(whole(1234567)).toBe("1,234,567");
+  expect(compact(0)).toBe("0");
+  expect(compact(9999)).toBe("9,999");
+  expect(compact(18342)).toBe("18.3K");
+  expect(compact(1_200_000)).toBe("1.2M");
+});
+
+it("compares with the period before", () => {
+  expect(change(5, 5)).toEqual({ kind: "same" });
+  expect(change(0, 0)).toEqual({ kind: "same" });
+  expect(change(5, 0)).toEqual({ kind: "fresh" });
+  expect(change(121, 100)).toEqual({ kind: "up", percent: "21%" });
+  expect(change(957, 1000)).toEqual({ kind: "down", percent: "4.3%" });
+  expect(change(0, 10)).toEqual({ kind: "down", percent: "100%" });
+});
+
+it("writes buckets in the zone of whoever looks", () => {
+  const t = new Date("2026-11-29T23:00:00Z"); // midnight in Berlin
+  expect(tick(t, "day")).toBe("Nov 30");
+  expect(tick(t, "hour")).toMatch(/^12:00\sAM$/);
+  expect(moment(t, "day")).toBe("Mon, Nov 30");
+  expect(moment(t, "hour")).toMatch(/^Mon, Nov 30, 12:00\sAM$/);
+});
+
+it("names the year of a day only when it is another one", () => {
+  const now = new Date("2026-11-30T12:00:00Z");
+  expect(day(new Date("2026-01-02T12:00:00Z"), now)).toBe("Jan 2");
+  expect(day(new Date("2025-12-31T12:00:00Z"), now)).toBe("Dec 31, 2025");
+});
+
+it("shortens addresses to what people read", () => {
+  expect(readable("https://go.test/launch")).toBe("go.test/launch");
+  expect(readable("http://example.com/")).toBe("example.com");
+  expect(readable("https://example.com/?a=1")).toBe("example.com/?a=1");
+  expect(readable("https://example.com/a/")).toBe("example.com/a/");
+});

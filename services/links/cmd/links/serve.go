@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect/v2"
+	"connectrpc.com/connect/v2/connecthttp"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/internal/httpserver"
+	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
+	"github.com/linkstream/linkstream/services/internal/rpc/originv1/originv1connect"
+	"github.com/linkstream/linkstream/services/internal/runner"
+	"github.com/linkstream/linkstream/services/internal/telemetry"
+	"github.com/linkstream/linkstream/services/links/internal/account"
+	"github.com/linkstream/linkstream/services/links/internal/api"
+	"github.com/linkstream/linkstream/services/links/internal/link"
+	"github.com/linkstream/linkstream/services/links/internal/origin"
+	"github.com/linkstream/linkstream/services/links/internal/postgres"
+	"github.com/linkstream/linkstream/services/links/internal/relay"
+)
+
+const (
+	// passwordsAtOnce bounds argon2id: each takes 64 MiB and two cores.
+	passwordsAtOnce = 2
+
+	// maxRPCBytes bounds a question over RPC; all of them are small.
+	maxRPCBytes = 64 << 10
+
+	// brokerPatience is how long the start waits for a broker to say whether the
+	// topics are there. After it the service starts without: edges need the origin
+	// look-up most when other things are down.
+	brokerPatience = 10 * time.Second
+	brokerRetry    = 250 * time.Millisecond
+)
+
+func serve(ctx context.Context, environ, args []string, stdout io.Writer) error {
+	s, err := config.Parse[settings](about, environ, args, stdout)
+	if err != nil {
+		return err
+	}
+	log, err := telemetry.NewLogger(stdout, s.LogLevel, "links")
+	if err != nil {
+		return err
+	}
+	registry := telemetry.NewRegistry()
+
+	pool, err := postgres.Open(ctx, s.PostgresURL, s.PostgresMaxConns)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	defaultDomain, _ := link.ParseHost(s.DefaultDomain) // checked with the settings
+	store := postgres.New(pool, defaultDomain, s.TombstoneGrace)
+	accounts, err := account.New(ctx, store, account.DefaultParams(), passwordsAtOnce, time.Now)
+	if err != nil {
+		return fmt.Errorf("preparing the accounts: %w", err)
+	}
+
+	kafkaOptions := kafka.Options(s.KafkaBrokers, "links", log)
+	probe, err := kgo.NewClient(kafkaOptions...)
+	if err != nil {
+		return fmt.Errorf("making the broker's client: %w", err)
+	}
+	defer probe.Close()
+	topics := func(ctx context.Context) error {
+		return kafka.CheckTopics(ctx, probe, s.TopicPrefix, events.LinksChangelog)
+	}
+	if err := awaitTopics(ctx, topics, log); err != nil {
+		return err
+	}
+
+	mux := http.NewServeMux()
+	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
+	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+
+	admin := httpserver.NewAdmin(registry,
+		httpserver.Check{Name: "postgres", Ready: store.Ready},
+		httpserver.Check{Name: "broker", Ready: topics},
+	)
+	adminServer, err1 := listen(ctx, s.AdminAddr, admin, s.DrainTimeout, log)
+	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, accounts, log), s.DrainTimeout, log)
+	apiServer, err3 := listen(ctx, s.HTTPAddr, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	outbox := relay.New(pool, kafkaOptions, s.TopicPrefix, s.DrainTimeout, registry, log)
+	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "rpc", s.RPCAddr, "admin", s.AdminAddr)
+	return runner.Run(ctx,
+		runner.Task{Name: "admin", Run: adminServer.Run}, // stopped last: says until then how it goes
+		runner.Task{Name: "relay", Run: outbox.Run},      // publishes what the last requests wrote
+		runner.Task{Name: "rpc", Run: rpcServer.Run},
+		runner.Task{Name: "api", Run: apiServer.Run},
+		runner.Task{Name: "readiness", Run: admin.Stopping},
+	)
+}
+
+func listen(ctx context.Context, addr string, h http.Handler, grace time.Duration, log *slog.Logger) (*httpserver.Server, error) {
+	listener, err := httpserver.Listen(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	return httpserver.New(listener, h, grace, log), nil
+}
+
+func rpcHandler(store *postgres.Store, accounts *account.Accounts, log *slog.Logger) http.Handler {
+	server := connect.NewServer()
+	originv1connect.RegisterOriginServiceHandler(server, origin.New(store, log))
+	accessv1connect.RegisterAccessServiceHandler(server, account.NewService(accounts, log))
+	mux := http.NewServeMux()
+	connecthttp.Mount(mux, server, connecthttp.WithReadMaxBytes(maxRPCBytes))
+	return mux
+}
+
+// awaitTopics refuses to start when a broker says that a topic is missing, and
+// goes on when no broker says anything.
+func awaitTopics(ctx context.Context, check func(context.Context) error, log *slog.Logger) error {
+	patience, cancel := context.WithTimeout(ctx, brokerPatience)
+	defer cancel()
+	retry := time.NewTicker(brokerRetry)
+	defer retry.Stop()
+	for {
+		err := check(patience)
+		if err == nil || errors.Is(err, kafka.ErrMissingTopics) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil // told to stop before it began
+		case <-patience.Done():
+			log.WarnContext(ctx, "starting without the broker", "err", err)
+			return nil
+		case <-retry.C:
+		}
+	}
+}
+
+// printOpenAPI prints the document that /openapi.json serves.
+func printOpenAPI(args []string, stdout io.Writer) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q", args[0])
+	}
+	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, slog.New(slog.DiscardHandler))
+	api.Register(document, nil, nil, api.ShortURLs{}, slog.New(slog.DiscardHandler))
+	return writeDocument(document, stdout)
+}
+
+func writeDocument(document huma.API, stdout io.Writer) error {
+	text, err := document.OpenAPI().MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("writing the OpenAPI document: %w", err)
+	}
+	_, err = fmt.Fprintf(stdout, "%s\n", text)
+	return err
+}

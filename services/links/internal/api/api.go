@@ -1,0 +1,266 @@
+// Package api is the links service's part of the public API: /v1/links.
+//
+// It promises that a request that is refused has stored nothing and says what is
+// wrong with each field, and that a key sees the links of its own workspace only:
+// another's are not found. It refuses options that the service does not have yet
+// by name. What may be stored is decided in package link, not here.
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/links/internal/link"
+)
+
+// Title and Version head the OpenAPI document.
+const (
+	Title   = "linkstream links"
+	Version = "1.0.0"
+)
+
+// requestTimeout bounds what one request may wait for the store.
+const requestTimeout = 15 * time.Second
+
+// store keeps the links. Its errors are those of package link.
+type store interface {
+	Create(ctx context.Context, workspace uuid.UUID, c *link.Checked) (*link.Link, error)
+	Get(ctx context.Context, workspace uuid.UUID, id link.ID) (*link.Link, error)
+	List(ctx context.Context, workspace uuid.UUID, f link.Filter, after *link.Position, limit int) (link.Page, error)
+	Update(ctx context.Context, workspace uuid.UUID, id link.ID, meant link.Precondition, c *link.Checked) (*link.Link, error)
+	Delete(ctx context.Context, workspace uuid.UUID, id link.ID, meant link.Precondition) error
+}
+
+// ShortURLs says how short links are written.
+type ShortURLs struct {
+	// Scheme is http or https.
+	Scheme string
+	// Port is shown unless it is 0.
+	Port int
+}
+
+// url percent-encodes the slug: it is a path that any program takes as it is.
+func (s ShortURLs) url(host, slug string) string {
+	if s.Port != 0 {
+		host += ":" + strconv.Itoa(s.Port)
+	}
+	segments := strings.Split(slug, "/")
+	for i, segment := range segments {
+		segments[i] = url.PathEscape(segment)
+	}
+	return s.Scheme + "://" + host + "/" + strings.Join(segments, "/")
+}
+
+type api struct {
+	links     store
+	rules     *link.Rules
+	shortURLs ShortURLs
+	log       *slog.Logger
+}
+
+// Register adds the operations to h.
+func Register(h huma.API, links store, rules *link.Rules, shortURLs ShortURLs, log *slog.Logger) {
+	a := &api{links: links, rules: rules, shortURLs: shortURLs, log: log}
+	tags := []string{"links"}
+	huma.Register(h, huma.Operation{
+		OperationID: "create-link", Method: http.MethodPost, Path: "/v1/links", Summary: "Create a link",
+		DefaultStatus: http.StatusCreated, Tags: tags, Security: httpapi.Needs(access.LinksWrite),
+		Errors: []int{400, 401, 403, 409, 413, 415, 422, 503},
+	}, a.create)
+	huma.Register(h, huma.Operation{
+		OperationID: "list-links", Method: http.MethodGet, Path: "/v1/links", Summary: "List links, newest first",
+		Tags: tags, Security: httpapi.Needs(access.LinksRead), RejectUnknownQueryParameters: true,
+		Errors: []int{401, 403, 422, 503},
+	}, a.list)
+	huma.Register(h, huma.Operation{
+		OperationID: "get-link", Method: http.MethodGet, Path: "/v1/links/{id}", Summary: "Get a link",
+		Tags: tags, Security: httpapi.Needs(access.LinksRead),
+		SkipValidateParams: true, // an id that is no UUID is the id of no link: 404
+		Errors:             []int{401, 403, 404, 503},
+	}, a.get)
+	huma.Register(h, huma.Operation{
+		OperationID: "edit-link", Method: http.MethodPatch, Path: "/v1/links/{id}", Summary: "Change a link",
+		Description: "A JSON merge patch: fields that are left out stay, null clears. A patch that changes nothing makes no new version.",
+		Tags:        tags, Security: httpapi.Needs(access.LinksWrite),
+		SkipValidateParams: true, // an id that is no UUID is the id of no link: 404
+		Errors:             []int{400, 401, 403, 404, 409, 412, 413, 415, 422, 503},
+	}, a.edit)
+	huma.Register(h, huma.Operation{
+		OperationID: "delete-link", Method: http.MethodDelete, Path: "/v1/links/{id}", Summary: "Delete a link",
+		DefaultStatus: http.StatusNoContent, Tags: tags, Security: httpapi.Needs(access.LinksWrite),
+		SkipValidateParams: true, // an id that is no UUID is the id of no link: 404
+		Errors:             []int{401, 403, 404, 412, 503},
+	}, a.delete)
+}
+
+type createInput struct{ Body newLinkBody }
+
+type createdOutput struct {
+	Location string `header:"Location" doc:"Address of the link in this API"`
+	ETag     string `header:"ETag" doc:"The link's version"`
+	Body     linkView
+}
+
+type linkOutput struct {
+	ETag string `header:"ETag" doc:"The link's version"`
+	Body linkView
+}
+
+// IDParam is the id in a path. (huma sees exported embedded structs only.)
+type IDParam struct {
+	ID string `path:"id" format:"uuid" doc:"Id of the link"`
+}
+
+type getInput struct{ IDParam }
+
+type editInput struct {
+	IDParam
+	IfMatch string `header:"If-Match" doc:"ETag of the version that is meant; 412 when the link has another"`
+	Body    editLinkBody
+}
+
+type deleteInput struct {
+	IDParam
+	IfMatch string `header:"If-Match" doc:"ETag of the version that is meant; 412 when the link has another"`
+}
+
+func (a *api) create(ctx context.Context, in *createInput) (*createdOutput, error) {
+	ctx, workspace, done, err := begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	change, wrong := in.Body.change()
+	checked, err := a.rules.CheckNew(change)
+	if err := joined(wrong, err); err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	l, err := a.links.Create(ctx, workspace, checked)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	return &createdOutput{Location: "/v1/links/" + l.ID.String(), ETag: etag(l.Version), Body: a.view(l)}, nil
+}
+
+func (a *api) get(ctx context.Context, in *getInput) (*linkOutput, error) {
+	ctx, workspace, done, err := begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	id, err := parseID(in.ID)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	l, err := a.links.Get(ctx, workspace, id)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	return &linkOutput{ETag: etag(l.Version), Body: a.view(l)}, nil
+}
+
+func (a *api) edit(ctx context.Context, in *editInput) (*linkOutput, error) {
+	ctx, workspace, done, err := begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	id, err := parseID(in.ID)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	change, wrong := in.Body.change()
+	checked, err := a.rules.CheckEdit(change)
+	if err := joined(wrong, err); err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	l, err := a.links.Update(ctx, workspace, id, precondition(in.IfMatch), checked)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	return &linkOutput{ETag: etag(l.Version), Body: a.view(l)}, nil
+}
+
+func (a *api) delete(ctx context.Context, in *deleteInput) (*struct{}, error) {
+	ctx, workspace, done, err := begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	id, err := parseID(in.ID)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	if err := a.links.Delete(ctx, workspace, id, precondition(in.IfMatch)); err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	return nil, nil
+}
+
+// begin is how every operation starts: it bounds the time and reads the workspace.
+func begin(ctx context.Context) (context.Context, uuid.UUID, context.CancelFunc, error) {
+	id, err := access.FromContext(ctx)
+	if err != nil {
+		return ctx, uuid.Nil, func() {}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	return ctx, id.WorkspaceID, cancel, nil
+}
+
+// parseID takes the canonical form only: uuid.Parse would also take braces and
+// URNs, and one link would have several addresses.
+func parseID(s string) (link.ID, error) {
+	id, err := uuid.Parse(s)
+	if err != nil || len(s) != len(uuid.Nil.String()) {
+		return link.ID{}, link.ErrNotFound
+	}
+	return link.ID{UUID: id}, nil
+}
+
+func etag(version uint64) string { return `"` + strconv.FormatUint(version, 10) + `"` }
+
+// precondition reads If-Match: a list of ETags, or * for any. A weak ETag matches
+// nothing, as RFC 9110 has it.
+func precondition(ifMatch string) link.Precondition {
+	ifMatch = strings.TrimSpace(ifMatch)
+	if ifMatch == "" || ifMatch == "*" {
+		return link.Always
+	}
+	return func(version uint64) bool {
+		for tag := range strings.SplitSeq(ifMatch, ",") {
+			if strings.TrimSpace(tag) == etag(version) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// joined puts what the API and what the domain found wrong into one answer.
+func joined(wrong link.Invalid, err error) error {
+	var more link.Invalid
+	if err != nil && !errors.As(err, &more) {
+		return err
+	}
+	named := map[string]bool{}
+	for _, f := range wrong {
+		named[f.Field] = true
+	}
+	for _, f := range more {
+		if !named[f.Field] {
+			wrong = append(wrong, f)
+		}
+	}
+	return wrong.Err()
+}

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/linkstream/linkstream/services/links/internal/link"
+)
+
+// LinkFields are what a caller may say about a link. What is documented as not
+// supported is refused by name, so that nobody believes it works. It is exported
+// because huma sees exported embedded structs only.
+type LinkFields struct {
+	Domain       field[string]         `json:"domain,omitempty" doc:"Host of the short link; the installation's default domain when left out" example:"go.example.com"`
+	Slug         field[string]         `json:"slug,omitempty" doc:"1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null." example:"spring/sale"`
+	Title        field[string]         `json:"title,omitempty" doc:"At most 500 characters" example:"Spring sale"`
+	Tags         field[[]string]       `json:"tags,omitempty" doc:"At most 20 of at most 64 characters; trimmed, repeated ones are dropped"`
+	Notes        field[string]         `json:"notes,omitempty" doc:"At most 5,000 characters"`
+	StatusCode   field[int]            `json:"status_code,omitempty" enum:"301,302,307,308" doc:"Status of the redirect; 302 when left out" example:"302"`
+	StartsAt     field[time.Time]      `json:"starts_at,omitempty" doc:"The link answers from this moment on"`
+	ExpiresAt    field[time.Time]      `json:"expires_at,omitempty" doc:"The link stops answering at this moment"`
+	FallbackURL  field[string]         `json:"fallback_url,omitempty" doc:"Where an expired link leads instead of a 410" example:"https://example.com/over"`
+	Archived     field[bool]           `json:"archived,omitempty" doc:"An archived link keeps redirecting"`
+	MaxClicks    field[int64]          `json:"max_clicks,omitempty" doc:"Not supported yet: leave out or null"`
+	Password     field[string]         `json:"password,omitempty" doc:"Not supported yet: leave out or null"`
+	ForwardQuery field[string]         `json:"forward_query,omitempty" enum:"off,add,visitor_wins,owner_wins" doc:"Only off is supported yet"`
+	Rules        field[[]futureOption] `json:"rules,omitempty" doc:"Not supported yet: leave out, null or empty"`
+	Variants     field[[]futureOption] `json:"variants,omitempty" doc:"Not supported yet: leave out, null or empty"`
+}
+
+// futureOption is an entry of a list that has to be empty for now.
+type futureOption = json.RawMessage
+
+type newLinkBody struct {
+	Destination string `json:"destination" doc:"Absolute http or https URL of at most 8,000 bytes" example:"https://example.com/landing?utm_source=mail"`
+	LinkFields
+	FindOrCreate field[bool] `json:"find_or_create,omitempty" doc:"Not supported yet: leave out or false"`
+}
+
+type editLinkBody struct {
+	Destination field[string] `json:"destination,omitempty" doc:"Absolute http or https URL of at most 8,000 bytes" example:"https://example.com/landing"`
+	LinkFields
+}
+
+// unsupported lists the options that are asked for and do not exist yet.
+func (f *LinkFields) unsupported() link.Invalid {
+	var wrong link.Invalid
+	refuse := func(name string, asked bool) {
+		if asked {
+			wrong.Add(name, link.CodeNotSupported, "this option is not supported yet")
+		}
+	}
+	refuse("max_clicks", f.MaxClicks.Sent && !f.MaxClicks.Null)
+	refuse("password", f.Password.Sent && !f.Password.Null)
+	refuse("forward_query", f.ForwardQuery.Value != "" && f.ForwardQuery.Value != forwardOff)
+	refuse("rules", len(f.Rules.Value) > 0)
+	refuse("variants", len(f.Variants.Value) > 0)
+	return wrong
+}
+
+const forwardOff = "off"
+
+func timePointer(f field[time.Time]) link.Optional[*time.Time] {
+	if !f.Sent || f.Null {
+		return link.Optional[*time.Time]{Set: f.Sent}
+	}
+	return link.Some(&f.Value)
+}
+
+// change turns the body of a POST into the domain's words.
+func (b *newLinkBody) change() (link.Change, link.Invalid) {
+	wrong := b.unsupported()
+	if b.FindOrCreate.Value {
+		wrong.Add("find_or_create", link.CodeNotSupported, "this option is not supported yet")
+	}
+	return link.Change{
+		Destination: link.Some(b.Destination),
+		Domain:      b.Domain.given(),
+		Slug:        b.Slug.given(),
+		Title:       b.Title.given(),
+		Notes:       b.Notes.given(),
+		Tags:        b.Tags.given(),
+		StatusCode:  b.StatusCode.given(),
+		StartsAt:    timePointer(b.StartsAt),
+		ExpiresAt:   timePointer(b.ExpiresAt),
+		FallbackURL: b.FallbackURL.given(),
+		Archived:    b.Archived.given(),
+	}, wrong
+}
+
+// change turns a merge patch into the domain's words. Null clears a field; a link
+// cannot be without destination, domain and slug.
+func (b *editLinkBody) change() (link.Change, link.Invalid) {
+	wrong := b.unsupported()
+	for _, f := range []struct {
+		name string
+		null bool
+	}{{"destination", b.Destination.Null}, {"domain", b.Domain.Null}, {"slug", b.Slug.Null}} {
+		if f.null {
+			wrong.Add(f.name, link.CodeRequired, "a link cannot be without it: leave it out to keep it")
+		}
+	}
+	return link.Change{
+		Destination: b.Destination.given(),
+		Domain:      b.Domain.given(),
+		Slug:        b.Slug.given(),
+		Title:       b.Title.edit(),
+		Notes:       b.Notes.edit(),
+		Tags:        b.Tags.edit(),
+		StatusCode:  b.StatusCode.edit(),
+		StartsAt:    timePointer(b.StartsAt),
+		ExpiresAt:   timePointer(b.ExpiresAt),
+		FallbackURL: b.FallbackURL.edit(),
+		Archived:    b.Archived.edit(),
+	}, wrong
+}
+
+// linkView is a link as callers see it. Options that are not supported yet are
+// there with the value that means "off".
+type linkView struct {
+	ID           string         `json:"id" format:"uuid"`
+	ShortURL     string         `json:"short_url" format:"uri" example:"https://go.example.com/spring/sale"`
+	Domain       string         `json:"domain" example:"go.example.com"`
+	Slug         string         `json:"slug" example:"spring/sale"`
+	Destination  string         `json:"destination" example:"https://example.com/landing"`
+	Title        string         `json:"title"`
+	Tags         []string       `json:"tags" nullable:"false"`
+	Notes        string         `json:"notes"`
+	StatusCode   int            `json:"status_code" enum:"301,302,307,308"`
+	StartsAt     *time.Time     `json:"starts_at" nullable:"true"`
+	ExpiresAt    *time.Time     `json:"expires_at" nullable:"true"`
+	FallbackURL  *string        `json:"fallback_url" nullable:"true"`
+	Archived     bool           `json:"archived"`
+	MaxClicks    *int64         `json:"max_clicks" nullable:"true"`
+	HasPassword  bool           `json:"has_password"`
+	ForwardQuery string         `json:"forward_query" enum:"off,add,visitor_wins,owner_wins"`
+	Rules        []futureOption `json:"rules" nullable:"false"`
+	Variants     []futureOption `json:"variants" nullable:"false"`
+	Version      uint64         `json:"version" minimum:"1" doc:"Counts the link's changes; also its ETag"`
+	CreatedAt    time.Time      `json:"created_at"`
+	UpdatedAt    time.Time      `json:"updated_at"`
+}
+
+func (a *api) view(l *link.Link) linkView {
+	v := linkView{
+		ID:           l.ID.String(),
+		ShortURL:     a.shortURLs.url(l.Domain.Host, l.Slug),
+		Domain:       l.Domain.Host,
+		Slug:         l.Slug,
+		Destination:  l.Destination,
+		Title:        l.Title,
+		Tags:         l.Tags,
+		Notes:        l.Notes,
+		StatusCode:   l.StatusCode,
+		StartsAt:     l.StartsAt,
+		ExpiresAt:    l.ExpiresAt,
+		Archived:     l.Archived,
+		ForwardQuery: forwardOff,
+		Rules:        []futureOption{},
+		Variants:     []futureOption{},
+		Version:      l.Version,
+		CreatedAt:    l.CreatedAt,
+		UpdatedAt:    l.UpdatedAt,
+	}
+	if l.FallbackURL != "" {
+		v.FallbackURL = &l.FallbackURL
+	}
+	return v
+}

@@ -1,0 +1,166 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/internal/pgtest"
+	"github.com/linkstream/linkstream/services/links/internal/account"
+	"github.com/linkstream/linkstream/services/links/internal/api"
+	"github.com/linkstream/linkstream/services/links/internal/link"
+	"github.com/linkstream/linkstream/services/links/internal/postgres"
+)
+
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// service is the API as the links service serves it, over a database of its own.
+type service struct {
+	handler http.Handler
+	pool    *pgxpool.Pool
+	store   *postgres.Store
+	key     string
+}
+
+const host = "go.test"
+
+func newService(t *testing.T) *service {
+	t.Helper()
+	pool, err := postgres.Open(t.Context(), pgtest.New(t), 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	s := &service{pool: pool, store: postgres.New(pool, host, time.Hour)}
+	s.key = s.workspace(t, "first")
+	accounts, err := account.New(t.Context(), s.store, cheap(), 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	api.Register(httpapi.New(mux, api.Title, api.Version, accounts, log), s.store,
+		&link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
+	s.handler = httpapi.Middleware(mux, prometheus.NewRegistry(), log)
+	return s
+}
+
+// cheap makes argon2id fast: its cost is not what these tests are about.
+func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
+
+// workspace makes a workspace and returns a key with all scopes.
+func (s *service) workspace(t *testing.T, name string) string {
+	t.Helper()
+	made, err := account.Bootstrap(t.Context(), s.store, cheap(), account.First{
+		Workspace: name, Email: name + "@x.test", Domain: host,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.APIKey
+}
+
+func (s *service) exec(t *testing.T, statement string, args ...any) {
+	t.Helper()
+	if _, err := s.pool.Exec(t.Context(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// count returns the number that the query gives.
+func (s *service) count(t *testing.T, query string) (n int) {
+	t.Helper()
+	if err := s.pool.QueryRow(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// answer is what came back, decoded.
+type answer struct {
+	status int
+	header http.Header
+	raw    string
+
+	ID, Domain, Slug, Destination, Title, Notes string
+
+	ShortURL    string `json:"short_url"`
+	Tags        []string
+	StatusCode  int     `json:"status_code"`
+	StartsAt    *string `json:"starts_at"`
+	ExpiresAt   *string `json:"expires_at"`
+	FallbackURL *string `json:"fallback_url"`
+	Archived    bool
+	Version     int
+	CreatedAt   string `json:"created_at"`
+	UpdatedAt   string `json:"updated_at"`
+
+	Data       []struct{ ID, Slug string }
+	NextCursor *string `json:"next_cursor"`
+
+	Type, Code, Detail string
+	Status             int
+	RequestID          string `json:"request_id"`
+	Errors             []httpapi.FieldError
+}
+
+// wrong lists field:code of a validation problem.
+func (a answer) wrong() string {
+	out := make([]string, len(a.Errors))
+	for i, e := range a.Errors {
+		out[i] = e.Field + ":" + e.Code
+	}
+	return strings.Join(out, " ")
+}
+
+// send makes one request with the first workspace's key; headers are "Name: value".
+func (s *service) send(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	a, err := s.try(t.Context(), method, path, body, headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (s *service) try(ctx context.Context, method, path, body string, headers ...string) (answer, error) {
+	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	a := answer{status: w.Code, header: w.Header(), raw: w.Body.String()}
+	if w.Body.Len() == 0 {
+		return a, nil
+	}
+	err := json.NewDecoder(bytes.NewReader(w.Body.Bytes())).Decode(&a)
+	return a, err
+}

@@ -1,0 +1,117 @@
+package postgres_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/pgtest"
+	"github.com/linkstream/linkstream/services/links/internal/link"
+	"github.com/linkstream/linkstream/services/links/internal/postgres"
+)
+
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// world is a store with one workspace and two domains: go.test, and loose.test,
+// whose slugs ignore case.
+type world struct {
+	pool      *pgxpool.Pool
+	store     *postgres.Store
+	workspace uuid.UUID
+	rules     link.Rules
+}
+
+const tombstoneGrace = 168 * time.Hour
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	pool, err := postgres.Open(t.Context(), pgtest.New(t), 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	w := &world{pool: pool, store: postgres.New(pool, "go.test", tombstoneGrace), workspace: uuid.New()}
+	for _, statement := range []string{
+		`INSERT INTO workspaces (id, name) VALUES ('` + w.workspace.String() + `', 'w')`,
+		`INSERT INTO domains (id, host, case_sensitive) VALUES (gen_random_uuid(), 'go.test', true), (gen_random_uuid(), 'loose.test', false)`,
+	} {
+		if _, err := pool.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// fresh is a checked change for a new link at the address.
+func (w *world) fresh(t *testing.T, host, slug string) *link.Checked {
+	t.Helper()
+	c, err := w.rules.CheckNew(link.Change{Destination: link.Some("https://e.test/1"), Domain: link.Some(host), Slug: link.Some(slug)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) edit(t *testing.T, change link.Change) *link.Checked {
+	t.Helper()
+	c, err := w.rules.CheckEdit(change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// record is a row of the outbox; event is nil for a tombstone.
+type record struct {
+	id    int64
+	link  uuid.UUID
+	event *eventspb.LinkChanged
+	due   time.Duration // from its creation; 0 is at once
+}
+
+// outbox returns all rows in the order of their ids.
+func (w *world) outbox(t *testing.T) []record {
+	t.Helper()
+	rows, err := w.pool.Query(t.Context(), `SELECT id, link_id, payload,
+		CASE WHEN publish_after = '-infinity' THEN 0 ELSE extract(epoch FROM publish_after - created_at) END::float8 FROM outbox ORDER BY id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (record, error) {
+		var (
+			r       record
+			payload []byte
+			seconds float64
+		)
+		if err := row.Scan(&r.id, &r.link, &payload, &seconds); err != nil {
+			return r, err
+		}
+		r.due = time.Duration(seconds * float64(time.Second)).Round(time.Second)
+		if payload == nil {
+			return r, nil
+		}
+		r.event = &eventspb.LinkChanged{}
+		return r, proto.Unmarshal(payload, r.event)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}

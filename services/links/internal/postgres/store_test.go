@@ -1,0 +1,155 @@
+package postgres_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/links/internal/changelog"
+	"github.com/linkstream/linkstream/services/links/internal/link"
+	"github.com/linkstream/linkstream/services/links/internal/postgres"
+)
+
+func TestEveryChangeLeavesItsRecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	made, err := w.store.Create(ctx, w.workspace, w.fresh(t, "loose.test", "SaLe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	respelled, err := w.store.Update(ctx, w.workspace, made.ID, link.Always, w.edit(t, link.Change{Slug: link.Some("SALE")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := w.store.Update(ctx, w.workspace, made.ID, link.Always, w.edit(t, link.Change{Domain: link.Some("go.test"), Title: link.Some("T")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := w.store.Update(ctx, w.workspace, made.ID, link.Always, w.edit(t, link.Change{Title: link.Some("T")}))
+	if err != nil || same.Version != 3 || same.Revision != moved.Revision {
+		t.Errorf("a change of nothing gives version %d, %v", same.Version, err)
+	}
+	if err := w.store.Delete(ctx, w.workspace, made.ID, link.Always); err != nil {
+		t.Fatal(err)
+	}
+
+	records := w.outbox(t)
+	if len(records) != 5 {
+		t.Fatalf("got %d records", len(records))
+	}
+	check := func(n int, kind eventspb.LinkChanged_Kind, version uint64, host, slug, key, previous string) {
+		t.Helper()
+		ev := records[n].event
+		a := ev.GetAddress()
+		if ev.GetKind() != kind || ev.GetVersion() != version || a.GetHost() != host || a.GetSlug() != slug || a.GetSlugKey() != key ||
+			ev.GetPreviousAddress().GetSlugKey() != previous || records[n].due != 0 || records[n].link != made.ID.UUID {
+			t.Errorf("record %d is %v", n, ev)
+		}
+		if n > 0 && ev.GetRevision() <= records[n-1].event.GetRevision() {
+			t.Errorf("record %d has revision %d after %d", n, ev.GetRevision(), records[n-1].event.GetRevision())
+		}
+	}
+	check(0, eventspb.LinkChanged_KIND_CREATED, 1, "loose.test", "SaLe", "sale", "")
+	check(1, eventspb.LinkChanged_KIND_UPDATED, 2, "loose.test", "SALE", "sale", "") // the address is the same
+	check(2, eventspb.LinkChanged_KIND_UPDATED, 3, "go.test", "SALE", "SALE", "sale")
+	check(3, eventspb.LinkChanged_KIND_DELETED, 4, "go.test", "SALE", "SALE", "")
+	if records[4].event != nil || records[4].due != tombstoneGrace {
+		t.Errorf("the tombstone is %+v", records[4])
+	}
+	if respelled.Version != 2 || moved.Slug != "SALE" {
+		t.Errorf("got %+v", moved)
+	}
+	if want := changelog.Changed(made, eventspb.LinkChanged_KIND_CREATED); !proto.Equal(records[0].event, want) {
+		t.Errorf("the record says %v\nthe caller was told %v", records[0].event, want)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, a := range [][2]string{{"go.test", "Sale"}, {"loose.test", "Sale"}, {"go.test", "café/❤️"}} {
+		if _, err := w.store.Create(t.Context(), w.workspace, w.fresh(t, a[0], a[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(host, slug string, found bool) {
+		t.Helper()
+		l, err := w.store.Resolve(t.Context(), host, slug)
+		if found != (err == nil) || err != nil && !errors.Is(err, link.ErrNotFound) {
+			t.Errorf("%s/%s: %v, %v", host, slug, l, err)
+		}
+	}
+	check("go.test", "Sale", true)
+	check("go.test", "sale", false)
+	check("loose.test", "sale", true)
+	check("loose.test", "SALE", true)
+	check("GO.test.:8080", "Sale", true)
+	check("go.test", "Sale/", true)
+	check("go.test", "cafe\u0301/❤", true)
+	check("other.test", "Sale", false)
+	check("go.test", "", false)
+	check("go.test", "a\x00b", false)
+}
+
+func TestAnotherWorkspaceSeesAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	l, err := w.store.Create(t.Context(), w.workspace, w.fresh(t, "go.test", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := uuid.New()
+	_, err1 := w.store.Get(t.Context(), other, l.ID)
+	_, err2 := w.store.Update(t.Context(), other, l.ID, link.Always, w.edit(t, link.Change{Title: link.Some("x")}))
+	err3 := w.store.Delete(t.Context(), other, l.ID, link.Always)
+	for _, err := range []error{err1, err2, err3} {
+		if !errors.Is(err, link.ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if page, err := w.store.List(t.Context(), other, link.Filter{}, nil, 10); err != nil || len(page.Links) != 0 {
+		t.Errorf("got %v, %v", page, err)
+	}
+}
+
+func TestAnOldRowIsNotJudged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	l, err := w.store.Create(t.Context(), w.workspace, w.fresh(t, "go.test", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As an earlier release with other rules might have left it.
+	if _, err := w.pool.Exec(t.Context(), `UPDATE links SET slug = 'api', slug_key = 'api', destination = 'gopher://go.test' WHERE id = $1`, l.ID); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.store.Update(t.Context(), w.workspace, l.ID, link.Always, w.edit(t, link.Change{Tags: link.Some([]string{"x"})}))
+	if err != nil || got.Slug != "api" || !slices.Equal(got.Tags, []string{"x"}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestABadURLIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"postgres://u:secret@[::1", "nonsense"} {
+		if err := postgres.CheckURL(url); !errors.Is(err, postgres.ErrBadURL) || len(err.Error()) > 40 {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+	// A database that is away is no mistake of the settings, and no server error.
+	pool, err := postgres.Open(t.Context(), "postgres://u@127.0.0.1:1/x", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	start := time.Now()
+	if _, err := postgres.New(pool, "go.test", 0).Get(t.Context(), uuid.New(), link.ID{}); !errors.Is(err, link.ErrUnavailable) {
+		t.Errorf("got %v after %v", err, time.Since(start))
+	}
+}

@@ -1,0 +1,265 @@
+package relay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/linkstream/linkstream/events"
+)
+
+func TestEveryChangeOfALinkArrivesInOrder(t *testing.T) {
+	w := newWorld(t)
+	r := w.relay(t)
+	start(t, r)
+	l := w.create(t, "a")
+	w.rename(t, l, "b")
+	w.rename(t, l, "c")
+	w.remove(t, l)
+	records := w.read(t, 5)
+	want := []string{"a v1 created", "b v2 updated", "c v3 updated", "c v4 deleted", "tombstone"}
+	if got := describe(t, records); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for _, record := range records {
+		if !bytes.Equal(record.Key, l.ID.UUID[:]) {
+			t.Errorf("key is %x, want the link's id", record.Key)
+		}
+	}
+	ev, err := events.DecodeLinkChanged(records[1])
+	if err != nil || ev.GetPreviousAddress().GetSlugKey() != "a" || ev.GetAddress().GetSlugKey() != "b" {
+		t.Errorf("the move says %v, %v", ev, err)
+	}
+	if got := header(records[0], "ce_type"); got != "linkstream.link.created" {
+		t.Errorf("ce_type is %q", got)
+	}
+	eventually(t, "the outbox is empty", func() bool { return w.rows(t) == 0 })
+	eventually(t, "outbox_published_total is 5", func() bool { return testutil.ToFloat64(r.published) == 5 })
+}
+
+func TestManyLinksKeepTheirOrder(t *testing.T) {
+	w := newWorld(t)
+	for i := range 60 {
+		l := w.create(t, fmt.Sprintf("s%d", i))
+		for j := range 20 {
+			w.rename(t, l, fmt.Sprintf("s%d-%d", i, j))
+		}
+	}
+	start(t, w.relay(t)) // 1,260 rows: more than a batch
+	last := map[string]uint64{}
+	for _, record := range w.read(t, 60*21) {
+		ev, err := events.DecodeLinkChanged(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.GetVersion() != last[string(record.Key)]+1 {
+			t.Fatalf("version %d follows %d", ev.GetVersion(), last[string(record.Key)])
+		}
+		last[string(record.Key)] = ev.GetVersion()
+	}
+}
+
+// The reason why the relay deletes rows instead of remembering the last id.
+func TestATransactionThatCommitsLateIsNotSkipped(t *testing.T) {
+	w := newWorld(t)
+	start(t, w.relay(t))
+	early, err := w.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := insert(t, func(statement string, args ...any) {
+		if _, err := early.Exec(t.Context(), statement, args...); err != nil {
+			t.Fatal(err)
+		}
+	}, "early")
+	w.create(t, "later")
+	if got := describe(t, w.read(t, 1)); got[0] != "later v1 created" {
+		t.Fatalf("got %q", got)
+	}
+	if err := early.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.read(t, 1); !bytes.Equal(got[0].Key, first) {
+		t.Errorf("got %q", describe(t, got))
+	}
+}
+
+func TestANotificationWakesTheRelay(t *testing.T) {
+	w := newWorld(t)
+	r := w.relay(t)
+	start(t, r)
+	w.create(t, "first")
+	w.read(t, 1)
+	const edits = 20
+	var took []time.Duration
+	for i := range edits {
+		begin := time.Now()
+		w.create(t, fmt.Sprintf("s%d", i))
+		w.read(t, 1)
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	t.Logf("create to consumed: median %v, slowest %v", took[edits/2], took[edits-1])
+	// By polling alone the median would be half a second.
+	if took[edits/2] > pollEvery/4 {
+		t.Errorf("create to consumed: median %v", took[edits/2])
+	}
+}
+
+func TestOneRelayAtATime(t *testing.T) {
+	w := newWorld(t)
+	first, second := w.relay(t), w.relay(t)
+	stopFirst := start(t, first)
+	eventually(t, "the first publishes", func() bool { return testutil.ToFloat64(first.active) == 1 })
+	start(t, second)
+	for i := range 30 {
+		w.create(t, fmt.Sprintf("s%d", i))
+	}
+	w.read(t, 30)
+	w.none(t)
+	if got := testutil.ToFloat64(second.active); got != 0 {
+		t.Error("two are active")
+	}
+	stopFirst()
+	w.create(t, "after")
+	if got := describe(t, w.read(t, 1)); got[0] != "after v1 created" || testutil.ToFloat64(second.active) != 1 {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestARelayThatLosesItsConnectionStartsAgain(t *testing.T) {
+	w := newWorld(t)
+	r := w.relay(t)
+	start(t, r)
+	eventually(t, "it publishes", func() bool { return testutil.ToFloat64(r.active) == 1 })
+	w.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = $1`, lockSpace)
+	w.create(t, "a")
+	if got := describe(t, w.read(t, 1)); got[0] != "a v1 created" {
+		t.Errorf("got %q", got)
+	}
+	if got := testutil.ToFloat64(r.errors.WithLabelValues(reasonSession)); got < 1 {
+		t.Error("the lost session was not counted")
+	}
+}
+
+// As if the process had been killed between the broker's answer and the delete.
+func TestWhatIsPublishedTwiceHasTheSameID(t *testing.T) {
+	w := newWorld(t)
+	w.exec(t, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`)
+	w.exec(t, `CREATE TRIGGER refuse BEFORE DELETE ON outbox FOR EACH STATEMENT EXECUTE FUNCTION refuse()`)
+	l := w.create(t, "a")
+	w.rename(t, l, "b")
+	start(t, w.relay(t))
+	records := w.read(t, 4)
+	want := []string{"a v1 created", "b v2 updated", "a v1 created", "b v2 updated"}
+	if got := describe(t, records); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if header(records[0], "ce_id") != header(records[2], "ce_id") || header(records[0], "ce_id") == header(records[1], "ce_id") {
+		t.Error("ce_id does not tell a repetition from another change")
+	}
+	w.exec(t, `DROP TRIGGER refuse ON outbox`)
+	eventually(t, "the outbox is empty", func() bool { return w.rows(t) == 0 })
+}
+
+func TestABrokerThatIsAwayEndsTheBatchAndLosesNothing(t *testing.T) {
+	w := newWorld(t)
+	var away atomic.Bool
+	away.Store(true)
+	w.cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		w.cluster.KeepControl()
+		return nil, errors.New("away"), away.Load()
+	})
+	r := w.relay(t)
+	r.timeout = 300 * time.Millisecond
+	start(t, r)
+	w.create(t, "a")
+	eventually(t, "two sessions ended", func() bool { return testutil.ToFloat64(r.errors.WithLabelValues(reasonSession)) >= 2 })
+	eventually(t, "one row is pending", func() bool { return testutil.ToFloat64(r.pending) == 1 })
+	away.Store(false)
+	if got := describe(t, w.read(t, 1)); got[0] != "a v1 created" {
+		t.Errorf("got %q", got)
+	}
+	eventually(t, "nothing is pending", func() bool { return testutil.ToFloat64(r.pending) == 0 })
+}
+
+func TestARowThatIsNoChangeStopsItsLinkOnly(t *testing.T) {
+	w := newWorld(t)
+	bad := uuid.New()
+	w.exec(t, `INSERT INTO outbox (link_id, payload, publish_after) VALUES ($1, 'nonsense', '-infinity')`, bad)
+	w.exec(t, `INSERT INTO outbox (link_id, payload, publish_after) VALUES ($1, $2, '-infinity')`, bad, encode(t, bad, "behind"))
+	w.create(t, "a")
+	r := w.relay(t)
+	start(t, r)
+	if got := describe(t, w.read(t, 1)); got[0] != "a v1 created" {
+		t.Errorf("got %q", got)
+	}
+	w.none(t)
+	w.create(t, "b")
+	w.read(t, 1)
+	eventually(t, "two rows are pending", func() bool { return testutil.ToFloat64(r.pending) == 2 })
+	if got := testutil.ToFloat64(r.errors.WithLabelValues(reasonUndecodable)); got != 1 {
+		t.Errorf("counted %v times", got)
+	}
+}
+
+func TestATombstoneWaitsForItsTime(t *testing.T) {
+	w := newWorld(t)
+	id := uuid.New()
+	w.exec(t, `INSERT INTO outbox (link_id, publish_after) VALUES ($1, clock_timestamp() + interval '2 seconds')`, id)
+	start(t, w.relay(t))
+	w.none(t)
+	if got := w.read(t, 1); got[0].Value != nil || !bytes.Equal(got[0].Key, id[:]) {
+		t.Errorf("got %v", got[0])
+	}
+}
+
+func TestStoppingPublishesWhatIsDue(t *testing.T) {
+	w := newWorld(t)
+	r := w.relay(t)
+	stop := start(t, r)
+	eventually(t, "it publishes", func() bool { return testutil.ToFloat64(r.active) == 1 })
+	for i := range 20 {
+		w.create(t, fmt.Sprintf("s%d", i))
+	}
+	stop()
+	if n := w.rows(t); n != 0 {
+		t.Errorf("%d rows were left", n)
+	}
+	w.read(t, 20)
+}
+
+func TestAMissingTopicIsNotPublishedTo(t *testing.T) {
+	w := newWorld(t)
+	w.create(t, "a")
+	r := w.relay(t)
+	r.prefix = "other."
+	start(t, r)
+	eventually(t, "the session ended", func() bool { return testutil.ToFloat64(r.errors.WithLabelValues(reasonSession)) >= 1 })
+	if w.rows(t) != 1 {
+		t.Error("the row is gone")
+	}
+}
+
+func TestNothingBehindAFailedRecordIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	r := w.relay(t)
+	x, y, z := [16]byte{1}, [16]byte{2}, [16]byte{3}
+	gone := errors.New("gone")
+	p := &publisher{relay: r, blocked: map[[16]byte]bool{}}
+	done, err := p.outcome(t.Context(), []*row{
+		{id: 1, link: x}, {id: 2, link: x, err: gone}, {id: 3, link: y}, {id: 4, link: x}, {id: 5, link: z, err: kerr.MessageTooLarge}, {id: 6, link: y}, {id: 7, link: z},
+	})
+	if !slices.Equal(done, []int64{1, 3, 6}) || !errors.Is(err, gone) || !p.blocked[z] || p.blocked[x] {
+		t.Errorf("got %v, %v, blocked %v", done, err, p.blocked)
+	}
+}
