@@ -91,7 +91,7 @@ func fieldError(detail *huma.ErrorDetail) FieldError {
 		} else {
 			e.Field += "." + name
 		}
-	case detail.Message == "unexpected property":
+	case detail.Message == "unexpected property", detail.Message == "unknown query parameter":
 		e.Code = "unknown"
 	}
 	return e

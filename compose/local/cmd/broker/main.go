@@ -37,14 +37,14 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			log := slog.New(slog.NewJSONHandler(stdout, nil))
-			listener, err := readiness.ListenLoopback(cmd.Context(), addr)
+			listener, err := readiness.ListenLoopback(ctx, addr)
 			if err != nil {
 				return err
 			}
 			var readyErr error
-			ctx, cancel := context.WithCancel(cmd.Context())
+			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			err = broker.Run(ctx, listener, settings, func() {
 				log.Info("serving", "addr", listener.Addr().String(), "data_dir", settings.DataDir)

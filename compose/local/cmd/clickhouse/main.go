@@ -47,8 +47,8 @@ func run(ctx context.Context, getenv func(string) string, args []string, stdout 
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), s, slog.New(slog.NewJSONHandler(stdout, nil)))
+		RunE: func(*cobra.Command, []string) error {
+			return serve(ctx, s, slog.New(slog.NewJSONHandler(stdout, nil)))
 		},
 	}
 	cmd.Flags().StringVar(&s.addr, "addr", "127.0.0.1:18123", "loopback address to listen on; port 0 picks one")
@@ -97,9 +97,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(listener) }()
 	if err := readiness.WriteFile(s.readyFile, listener.Addr().String()); err != nil {
-		_ = server.Close()
-		<-stopped
-		return err
+		return errors.Join(err, server.Close(), unlessClosed(<-stopped))
 	}
 	log.Info("serving", "addr", listener.Addr().String(), "data_dir", s.dataDir, "engine", chdb.Version)
 
@@ -120,6 +118,13 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 			return fmt.Errorf("stopping: statements are still running: %w", err)
 		}
 	}
-	<-stopped
-	return nil
+	return unlessClosed(<-stopped)
+}
+
+// unlessClosed drops the error by which a server says that it was told to stop.
+func unlessClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
 }

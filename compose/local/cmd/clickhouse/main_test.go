@@ -60,7 +60,7 @@ func startServer(t *testing.T, dataDir string, flags ...string) *server {
 	s := &server{cmd: cmd, exit: make(chan error, 1)}
 	go func() { s.exit <- cmd.Wait() }()
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	t.Cleanup(func() { s.signal(t, syscall.SIGKILL) })
+	t.Cleanup(func() { _ = s.signal(t, syscall.SIGKILL) })
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.After(30 * time.Second); ; {
@@ -104,7 +104,7 @@ func (s *server) send(ctx context.Context, sql string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = errors.New(string(text))
@@ -209,6 +209,6 @@ func TestMistakesAreSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer func() { _ = taken.Close() }()
 	check("address already in use", "--data-dir", t.TempDir(), "--addr", taken.Addr().String())
 }

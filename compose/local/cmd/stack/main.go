@@ -68,14 +68,14 @@ func run(ctx context.Context, force <-chan struct{}, args []string, stdout io.Wr
 
 	up := &cobra.Command{
 		Use: "up", Short: "Start the stack and stay until Ctrl-C", Long: aboutUp, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			if only != "" && only != "stores" {
 				return fmt.Errorf("--only: %q is not known; \"stores\" is", only)
 			}
 			if bin == "" {
 				bin = filepath.Join(dir, "bin")
 			}
-			return stack.Up(cmd.Context(), stack.Options{
+			return stack.Up(ctx, stack.Options{
 				Dir: dir, Bin: bin, StoresOnly: only == "stores",
 				Environ: os.Environ(), Getenv: os.Getenv, Console: out, Force: force,
 			})
@@ -87,15 +87,15 @@ func run(ctx context.Context, force <-chan struct{}, args []string, stdout io.Wr
 	root.AddCommand(up,
 		&cobra.Command{
 			Use: "down", Short: "Stop a running stack, and what a killed one left behind", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return stack.Down(cmd.Context(), dir, out) },
+			RunE: func(*cobra.Command, []string) error { return stack.Down(ctx, dir, out) },
 		},
 		&cobra.Command{
-			Use: "clean", Short: "Stop the stack and remove its folder with all data", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return stack.Clean(cmd.Context(), dir, out) },
+			Use: "clean", Short: "Stop the stack and remove all its data, logs and programs", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return stack.Clean(ctx, dir, out) },
 		},
 		&cobra.Command{
 			Use: "status", Short: "List the running processes", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return stack.Status(cmd.Context(), dir, out) },
+			RunE: func(*cobra.Command, []string) error { return stack.Status(ctx, dir, out) },
 		},
 	)
 	root.SetArgs(args)

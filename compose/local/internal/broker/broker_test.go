@@ -64,7 +64,7 @@ func createTopic(t *testing.T, c *kgo.Client) {
 	topic := kmsg.NewCreateTopicsRequestTopic()
 	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = changelog, 1, 1
 	policy := kmsg.NewCreateTopicsRequestTopicConfig()
-	policy.Name, policy.Value = "cleanup.policy", kmsg.StringPtr("compact")
+	policy.Name, policy.Value = "cleanup.policy", new("compact")
 	topic.Configs = append(topic.Configs, policy)
 	request.Topics = append(request.Topics, topic)
 	response, err := request.RequestWith(t.Context(), c)

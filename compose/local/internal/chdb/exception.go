@@ -14,7 +14,7 @@ const (
 var codePattern = regexp.MustCompile(`Code:\s*(\d+)\.`)
 
 // Exception is an error of the engine, in its own words.
-type Exception struct {
+type Exception struct { //nolint:errname // what ClickHouse and its driver call it
 	Code int
 	Text string // as the server writes it: "Code: 60. DB::Exception: ... (UNKNOWN_TABLE)"
 }

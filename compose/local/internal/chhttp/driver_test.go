@@ -60,7 +60,7 @@ func TestTypesComeBackAsTheyWent(t *testing.T) {
 			}}
 			batch, err := conn.PrepareBatch(t.Context(), "INSERT INTO types_"+name)
 			must(t, err)
-			defer batch.Close()
+			defer func() { _ = batch.Close() }()
 			for _, s := range want {
 				must(t, batch.Append(s.ID, s.At, s.Lang, s.Note, s.Tags, s.Counts, s.Raw, s.Amount, s.Ok))
 			}
@@ -68,7 +68,7 @@ func TestTypesComeBackAsTheyWent(t *testing.T) {
 
 			rows, err := conn.Query(t.Context(), "SELECT * FROM types_"+name+" ORDER BY amount")
 			must(t, err)
-			defer rows.Close()
+			defer func() { _ = rows.Close() }()
 			var got []sample
 			for rows.Next() {
 				var s sample
@@ -98,7 +98,7 @@ func TestManyRowsOfManyBlocksArrive(t *testing.T) {
 	must(t, conn.Exec(t.Context(), "CREATE TABLE many (n UInt64, s String) ENGINE = MergeTree ORDER BY n"))
 	batch, err := conn.PrepareBatch(t.Context(), "INSERT INTO many")
 	must(t, err)
-	defer batch.Close()
+	defer func() { _ = batch.Close() }()
 	numbers, texts := make([]uint64, n), make([]string, n)
 	for i := range numbers {
 		numbers[i], texts[i] = uint64(i), fmt.Sprint("row ", i)
@@ -109,7 +109,7 @@ func TestManyRowsOfManyBlocksArrive(t *testing.T) {
 
 	rows, err := conn.Query(t.Context(), "SELECT n, s FROM many ORDER BY n")
 	must(t, err)
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	var next, number uint64
 	var text string
 	for ; rows.Next(); next++ {
@@ -254,7 +254,7 @@ func TestRepeatedTokenInsertsNothing(t *testing.T) {
 		}))
 		batch, err := conn.PrepareBatch(ctx, "INSERT INTO base (k, n)")
 		must(t, err)
-		defer batch.Close()
+		defer func() { _ = batch.Close() }()
 		must(t, batch.Append("a", uint64(1)))
 		must(t, batch.Append("b", uint64(10)))
 		must(t, batch.Send())
@@ -305,7 +305,7 @@ func TestGooseMigrates(t *testing.T) {
 	db := clickhouse.OpenDB(&clickhouse.Options{
 		Protocol: clickhouse.HTTP, Addr: []string{addr}, Auth: clickhouse.Auth{Database: database},
 	})
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	files := fstest.MapFS{
 		"00001_clicks.sql": {Data: []byte("-- +goose Up\nCREATE TABLE clicks (n UInt64) ENGINE = MergeTree ORDER BY n;\n")},
 		"00002_rows.sql":   {Data: []byte("-- +goose Up\nINSERT INTO clicks VALUES (1), (2);\nALTER TABLE clicks ADD COLUMN s String DEFAULT 'x;y';\n")},

@@ -24,7 +24,7 @@ func send(t *testing.T, method, address, body string, headers ...string) answer 
 	}
 	response, err := http.DefaultClient.Do(request)
 	must(t, err)
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	must(t, err)
 	return answer{response.StatusCode, string(text), response.Header}

@@ -52,7 +52,7 @@ func Read(path string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading dev.env: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	values := map[string]string{}
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {

@@ -172,8 +172,14 @@ func TestNothingStopsBeforeThoseWhoUseIt(t *testing.T) {
 		tier[process.Name] = process.Tier
 	}
 	for _, pair := range [][2]string{
-		{"postgres", "links"}, {"broker", "links"}, {"broker", "clicks"}, {"clickhouse", "analytics"}, {"redis-fra", "cacheupdater-fra"},
-		{"links", "analytics"}, {"links", "redirect-fra-0"}, {"analytics", "dashboard"},
+		{"postgres", "links"},
+		{"broker", "links"},
+		{"broker", "clicks"},
+		{"clickhouse", "analytics"},
+		{"redis-fra", "cacheupdater-fra"},
+		{"links", "analytics"},
+		{"links", "redirect-fra-0"},
+		{"analytics", "dashboard"},
 	} {
 		if tier[pair[0]] >= tier[pair[1]] {
 			t.Errorf("%s would stop with or before %s", pair[0], pair[1])

@@ -36,7 +36,7 @@ func ReadSettings(getenv func(string) string) (Settings, error) {
 		regions = defaultRegions
 	}
 	seen := map[string]bool{}
-	for _, name := range strings.Fields(regions) {
+	for name := range strings.FieldsSeq(regions) {
 		switch {
 		case !regionName.MatchString(name):
 			mistakes = append(mistakes, fmt.Errorf("REGIONS: %q is not a region name: use a-z, 0-9 and -, beginning with a letter", name))

@@ -41,7 +41,7 @@ func collectInodes(table string, port int, into map[string]bool) {
 	if err != nil {
 		return // without IPv6 there is no tcp6 table
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	want := fmt.Sprintf(":%04X", port)
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {

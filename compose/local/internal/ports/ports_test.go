@@ -18,7 +18,7 @@ func TestTakenPortIsNamedWithItsHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	port := listener.Addr().(*net.TCPAddr).Port
 	err = ports.Check(t.Context(), []ports.Use{{Port: 0, For: "nobody"}, {Port: port, For: "redis-fra"}})
 	var taken *ports.TakenError

@@ -21,10 +21,12 @@ import (
 )
 
 // places are where packages put a version's binaries: Debian's, then Homebrew's.
-var places = []string{
-	"/usr/lib/postgresql/*/bin",
-	"/opt/homebrew/opt/postgresql@*/bin",
-	"/usr/local/opt/postgresql@*/bin",
+func places() []string {
+	return []string{
+		"/usr/lib/postgresql/*/bin",
+		"/opt/homebrew/opt/postgresql@*/bin",
+		"/usr/local/opt/postgresql@*/bin",
+	}
 }
 
 var digits = regexp.MustCompile(`\d+`)
@@ -32,14 +34,14 @@ var digits = regexp.MustCompile(`\d+`)
 // FindBin finds the directory with initdb and postgres: of the version that made dataDir if that exists, else the newest.
 func FindBin(dataDir string) (string, error) {
 	var found []string
-	for _, place := range places {
+	for _, place := range places() {
 		dirs, _ := filepath.Glob(place) // the patterns are well formed
 		found = append(found, slices.DeleteFunc(dirs, func(dir string) bool { return !usable(dir) })...)
 	}
 	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(major(b), major(a)) })
 	if path, err := exec.LookPath("initdb"); err == nil {
-		if real, err := filepath.EvalSymlinks(path); err == nil && usable(filepath.Dir(real)) {
-			found = append(found, filepath.Dir(real))
+		if file, err := filepath.EvalSymlinks(path); err == nil && usable(filepath.Dir(file)) {
+			found = append(found, filepath.Dir(file))
 		}
 	}
 	if len(found) == 0 {

@@ -173,7 +173,7 @@ func CreateDatabase(ctx context.Context, adminURL string) error {
 	if err != nil {
 		return fmt.Errorf("connecting to PostgreSQL: %w", err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var there bool
 	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", database).Scan(&there); err != nil {
 		return fmt.Errorf("looking for the database %s: %w", database, err)

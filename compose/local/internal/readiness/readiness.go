@@ -37,7 +37,7 @@ func HTTP(url string) Probe {
 		if err != nil {
 			return shorten(err)
 		}
-		defer response.Body.Close()
+		defer func() { _ = response.Body.Close() }()
 		if response.StatusCode == http.StatusOK {
 			return nil
 		}
@@ -53,7 +53,7 @@ func Postgres(url string) Probe {
 		if err != nil {
 			return shorten(err)
 		}
-		defer conn.Close(context.WithoutCancel(ctx))
+		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 		return conn.Ping(ctx)
 	}
 }
@@ -66,7 +66,7 @@ func Redis(addr string) Probe {
 		if err != nil {
 			return shorten(err)
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		if deadline, ok := ctx.Deadline(); ok {
 			if err := conn.SetDeadline(deadline); err != nil {
 				return err

@@ -75,7 +75,7 @@ func checkDisk(root string, need uint64) error {
 	if err := unix.Statfs(root, &disk); err != nil {
 		return fmt.Errorf("asking for free space at %s: %w", root, err)
 	}
-	free := disk.Bavail * uint64(disk.Bsize) //nolint:unconvert // differs between systems
+	free := disk.Bavail * uint64(disk.Bsize)
 	if free < need {
 		return fmt.Errorf("the disk is nearly full: %d MB are free at %s, the stack needs %d MB: make room and start again", free>>20, root, need>>20)
 	}
@@ -84,8 +84,7 @@ func checkDisk(root string, need uint64) error {
 
 func checkPorts(ctx context.Context, uses []ports.Use) error {
 	err := ports.Check(ctx, uses)
-	var taken *ports.TakenError
-	if errors.As(err, &taken) {
+	if taken, ok := errors.AsType[*ports.TakenError](err); ok {
 		return fmt.Errorf("%w. Stop that program, or move the whole stack to other ports, for instance with LINKSTREAM_PORT_BASE=1000", taken)
 	}
 	return err

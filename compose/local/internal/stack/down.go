@@ -31,7 +31,7 @@ func Down(ctx context.Context, dir string, c *console.Console) error {
 	return endLeftovers(ctx, f, c)
 }
 
-// Clean stops the stack and removes its folder with all data.
+// Clean stops the stack and removes what it made in its folder, and the folder if it is empty then.
 func Clean(ctx context.Context, dir string, c *console.Console) error {
 	held, f, err := takeOver(ctx, dir, c)
 	if err != nil || held == nil {
@@ -44,19 +44,26 @@ func Clean(ctx context.Context, dir string, c *console.Console) error {
 	if err := postgres.Remove(filepath.Join(f.root, "data", plan.Postgres)); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(f.root); err != nil {
-		return fmt.Errorf("removing %s: %w", f.root, err)
+	// Only what a stack makes: --dir may name a folder with other things in it.
+	for _, name := range []string{"run", "log", "data", "bin", "dev.env", lockName} {
+		if err := os.RemoveAll(filepath.Join(f.root, name)); err != nil {
+			return fmt.Errorf("removing the stack's files: %w", err)
+		}
+	}
+	if err := os.Remove(f.root); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
+		return fmt.Errorf("removing the stack's folder: %w", err)
 	}
 	return nil
 }
 
-// takeOver gets the lock of the folder, after stopping the stack that has it. Without a folder there is no lock either.
+// takeOver gets the lock of the folder, after stopping the stack that has it. There is no lock, and nothing to do, where
+// no stack has ever run.
 func takeOver(ctx context.Context, dir string, c *console.Console) (*lock, folder, error) {
 	f, err := openFolder(dir)
 	if err != nil {
 		return nil, f, err
 	}
-	if _, err := os.Stat(f.root); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(f.root, lockName)); errors.Is(err, fs.ErrNotExist) {
 		return nil, f, nil
 	}
 	held, err := f.lock()

@@ -20,6 +20,8 @@ import (
 // the stack's own processes from others, whatever they call themselves.
 const marker = "LINKSTREAM_STACK_DIR"
 
+const lockName = "stack.lock"
+
 // folder is the stack's directory, .local in a checkout.
 type folder struct {
 	root string // absolute
@@ -39,8 +41,8 @@ func openFolder(path string) (folder, error) {
 	if err != nil {
 		return folder{}, fmt.Errorf("locating %s: %w", path, err)
 	}
-	if real, err := filepath.EvalSymlinks(root); err == nil {
-		root = real
+	if target, err := filepath.EvalSymlinks(root); err == nil {
+		root = target
 	}
 	return folder{root: root}, nil
 }
@@ -90,7 +92,7 @@ func (e *lockedError) Error() string {
 }
 
 func (f folder) lock() (*lock, error) {
-	file, err := os.OpenFile(filepath.Join(f.root, "stack.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(filepath.Join(f.root, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock file: %w", err)
 	}
@@ -126,7 +128,7 @@ func tail(path string, lines int) string {
 	if err != nil {
 		return ""
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err == nil && info.Size() > most {
 		_, _ = file.Seek(-most, io.SeekEnd) // if that fails the beginning is shown
 	}

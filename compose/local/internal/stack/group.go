@@ -19,8 +19,9 @@ const (
 	readyAttempt = 2 * time.Second  // for one answer
 	readySlow    = 5 * time.Second  // after this long, and as often, the watcher is told what is missing
 	readyLimit   = 90 * time.Second // first starts on two busy cores took up to 10 s
-	// A process that was started this often before it became ready will not become so: what it logged is the answer.
-	maxStarts = 5
+	// A process that was started this often (it takes about 3 s) before it became ready will not become so: what it
+	// logged is the answer.
+	maxStarts = 8
 )
 
 // group is the running processes of a stack.

@@ -18,8 +18,8 @@ func Once(ctx context.Context, spec Spec, dirs Dirs, spawner *Spawner, stdout io
 	if err != nil {
 		return fmt.Errorf("opening the log: %w", err)
 	}
-	defer log.Close()
-	if _, err := fmt.Fprintf(log, "--- %s %s\n", time.Now().UTC().Format(time.RFC3339), spec.Name); err != nil {
+	defer func() { _ = log.Close() }()
+	if _, err := fmt.Fprintf(log, "--- %s %s starting\n", time.Now().UTC().Format(time.RFC3339), spec.Name); err != nil {
 		return fmt.Errorf("noting the start: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, spec.Path, spec.Args...)

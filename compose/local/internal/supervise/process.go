@@ -112,7 +112,7 @@ func (p *Process) Run(ctx context.Context) error {
 		started := time.Now()
 		err := p.once(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was asked to end
 		}
 		if p.starts.Load() == 0 {
 			return fmt.Errorf("starting %s: %w", p.spec.Name, err)
@@ -148,7 +148,11 @@ func (p *Process) once(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("opening the log: %w", err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
+
+	if _, err := fmt.Fprintf(log, "--- %s %s starting\n", time.Now().UTC().Format(time.RFC3339), p.spec.Name); err != nil {
+		return fmt.Errorf("noting the start: %w", err)
+	}
 
 	cmd := exec.Command(p.spec.Path, p.spec.Args...) //nolint:noctx // ended below, in two phases
 	cmd.Env, cmd.Dir = p.spec.Env, p.spec.Dir
@@ -161,16 +165,15 @@ func (p *Process) once(ctx context.Context) error {
 	pid := cmd.Process.Pid
 	p.pid.Store(int64(pid))
 	defer p.pid.Store(0)
-	_, logErr := fmt.Fprintf(log, "--- %s %s started, pid %d\n", time.Now().UTC().Format(time.RFC3339), p.spec.Name, pid)
 	pidFile := PidFile(p.dirs.Run, p.spec.Name)
 	pidErr := writePid(pidFile, pid)
-	defer os.Remove(pidFile)
+	defer func() { _ = os.Remove(pidFile) }()
 
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	if err := errors.Join(logErr, pidErr); err != nil {
-		p.end(pid, ended)
-		return fmt.Errorf("noting the start: %w", err)
+	if pidErr != nil {
+		_ = p.end(pid, ended)
+		return fmt.Errorf("writing the pid file: %w", pidErr)
 	}
 	select {
 	case err = <-ended:

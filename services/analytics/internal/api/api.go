@@ -74,12 +74,12 @@ type Summary struct {
 	Previous Span `json:"previous" doc:"The period of the same length just before"`
 }
 
-type summaryInput struct{ common }
+type summaryInput struct{ Params }
 
 type summaryOutput struct{ Body Summary }
 
 func (h *handlers) summary(ctx context.Context, in *summaryInput) (*summaryOutput, error) {
-	q, err := h.question(ctx, &in.common)
+	q, err := h.question(ctx, &in.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (h *handlers) span(ctx context.Context, q *query.Question) (Span, error) {
 }
 
 type seriesInput struct {
-	common
+	Params
 	Interval query.Interval `query:"interval" enum:"minute,hour,day,week,month" default:"day" doc:"Width of a bucket; weeks begin on Monday"`
 }
 
@@ -113,7 +113,7 @@ type seriesOutput struct {
 }
 
 func (h *handlers) series(ctx context.Context, in *seriesInput) (*seriesOutput, error) {
-	q, err := h.question(ctx, &in.common)
+	q, err := h.question(ctx, &in.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (h *handlers) series(ctx context.Context, in *seriesInput) (*seriesOutput, 
 }
 
 type breakdownInput struct {
-	common
+	Params
 	By    query.Dimension `query:"by" required:"true" enum:"link,country,region,city,continent,device,os,browser,language,referrer,utm_source,utm_medium,utm_campaign,utm_term,utm_content,edge_region,status,bot" doc:"The dimension"`
 	Limit int             `query:"limit" minimum:"1" maximum:"1000" default:"10" doc:"How many values at most"`
 }
@@ -138,7 +138,7 @@ type breakdownOutput struct {
 }
 
 func (h *handlers) breakdown(ctx context.Context, in *breakdownInput) (*breakdownOutput, error) {
-	q, err := h.question(ctx, &in.common)
+	q, err := h.question(ctx, &in.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (h *handlers) breakdown(ctx context.Context, in *breakdownInput) (*breakdow
 }
 
 // question reads the parameters; the workspace is that of the token, always.
-func (h *handlers) question(ctx context.Context, c *common) (*query.Question, error) {
+func (h *handlers) question(ctx context.Context, c *Params) (*query.Question, error) {
 	id, err := access.FromContext(ctx)
 	if err != nil {
 		return nil, h.translate(ctx, err)

@@ -25,10 +25,10 @@ const (
 	earliestYear, latestYear = 2000, 2099
 )
 
-// common is what every call takes. The values are read from the raw query, where
+// Params is what every call takes. The values are read from the raw query, where
 // a filter that is given and empty (the unknown value) can be told from one that
 // is not given; the fields are what the OpenAPI document shows.
-type common struct {
+type Params struct {
 	From   string `query:"from" doc:"An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to" example:"2026-11-24"`
 	To     string `query:"to" doc:"An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today" example:"2026-11-30"`
 	TZ     string `query:"tz" doc:"IANA time zone in which days and hours are cut. Default: UTC" example:"Europe/Berlin"`
@@ -60,7 +60,7 @@ type common struct {
 }
 
 // Resolve implements huma.Resolver: it keeps the raw query.
-func (c *common) Resolve(ctx huma.Context) []error {
+func (c *Params) Resolve(ctx huma.Context) []error {
 	u := ctx.URL()
 	c.raw = u.Query()
 	return nil
@@ -93,7 +93,7 @@ func (m *mistakes) add(name, code, detail string) {
 
 // question turns the parameters into a question about the workspace, or into a
 // problem that names every one that is wrong.
-func (c *common) question(workspace uuid.UUID, now time.Time) (*query.Question, error) {
+func (c *Params) question(workspace uuid.UUID, now time.Time) (*query.Question, error) {
 	var wrong mistakes
 	for _, name := range slices.Sorted(maps.Keys(c.raw)) {
 		if len(c.raw[name]) > 1 {
@@ -115,7 +115,7 @@ func (c *common) question(workspace uuid.UUID, now time.Time) (*query.Question, 
 	return q, nil
 }
 
-func (c *common) filters(wrong *mistakes) []query.Filter {
+func (c *Params) filters(wrong *mistakes) []query.Filter {
 	known := filters()
 	var out []query.Filter
 	for _, name := range slices.Sorted(maps.Keys(known)) {
@@ -184,7 +184,7 @@ func parseMoment(name, value string, wrong *mistakes) (moment, bool) {
 }
 
 // period reads from, to and tz.
-func (c *common) period(now time.Time, wrong *mistakes) query.Period {
+func (c *Params) period(now time.Time, wrong *mistakes) query.Period {
 	zone := time.UTC
 	if c.TZ != "" {
 		var err error

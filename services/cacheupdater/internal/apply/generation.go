@@ -24,6 +24,7 @@ type generation struct {
 	client redis.UniversalClient
 }
 
+//nolint:gochecknoglobals // a constant in all but type
 var completeFill = redis.NewScript(`
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])

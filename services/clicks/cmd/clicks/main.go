@@ -47,6 +47,11 @@ func (s settings) Validate() error {
 	if s.DrainTimeout <= 0 {
 		errs = append(errs, errors.New("LINKSTREAM_DRAIN_TIMEOUT must be more than 0, for instance 10s"))
 	}
+	if s.ClickHouseURL != "" {
+		if err := sink.CheckURL(s.ClickHouseURL); err != nil {
+			errs = append(errs, fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err))
+		}
+	}
 	if s.ClickBatchMaxRows < 1 || s.ClickBatchMaxRows > sink.MaxRows {
 		errs = append(errs, fmt.Errorf("LINKSTREAM_CLICK_BATCH_MAX_ROWS must be from 1 to %d", sink.MaxRows))
 	}

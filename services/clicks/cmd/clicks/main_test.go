@@ -2,9 +2,23 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/internal/clickhousetest"
+	"github.com/linkstream/linkstream/services/internal/testproc"
 )
+
+func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
 func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	err := run(t.Context(), []string{
@@ -36,7 +50,101 @@ func TestBadClickHouseURLIsNotQuoted(t *testing.T) {
 	err := run(t.Context(), []string{
 		"LINKSTREAM_KAFKA_BROKERS=127.0.0.1:1", "LINKSTREAM_CLICKHOUSE_URL=http://user:secret@host:port:port/x",
 	}, nil, &bytes.Buffer{})
-	if err == nil || strings.Contains(err.Error(), "secret") {
+	if err == nil || !strings.Contains(err.Error(), "LINKSTREAM_CLICKHOUSE_URL") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("the error quotes a password or is missing: %v", err)
 	}
+}
+
+func TestMissingTopicStopsTheStart(t *testing.T) {
+	broker := newBroker(t, events.Clicks)
+	err := run(t.Context(), []string{
+		"LINKSTREAM_KAFKA_BROKERS=" + broker, "LINKSTREAM_CLICKHOUSE_URL=http://127.0.0.1:1/linkstream",
+	}, nil, t.Output())
+	if err == nil || !strings.Contains(err.Error(), string(events.DeadClicks)) {
+		t.Errorf("started without the dead topic: %v", err)
+	}
+}
+
+func TestCountsUntilItIsStopped(t *testing.T) {
+	broker, admin, store := newBroker(t, events.Clicks, events.DeadClicks), testproc.FreeAddr(t), clickhousetest.New(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() {
+		stopped <- run(ctx, []string{
+			"LINKSTREAM_KAFKA_BROKERS=" + broker, "LINKSTREAM_CLICKHOUSE_URL=" + store,
+			"LINKSTREAM_ADMIN_ADDR=" + admin, "LINKSTREAM_CLICK_BATCH_MAX_WAIT=20ms",
+		}, nil, t.Output())
+	}()
+	produce(t, broker, 1000)
+	deadline := time.Now().Add(30 * time.Second)
+	for tick := time.NewTicker(20 * time.Millisecond); !strings.Contains(get(t, "http://"+admin+"/metrics"), "clicks_inserted_total 1000\n"); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal("not all clicks counted in 30 seconds")
+		}
+	}
+	if got := get(t, "http://"+admin+"/readyz"); got != "ready\n" {
+		t.Errorf("/readyz says %q", got)
+	}
+	cancel()
+	select {
+	case err := <-stopped:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(15 * time.Second):
+		t.Fatal("still running 15 seconds after it was stopped")
+	}
+}
+
+func newBroker(t *testing.T, topics ...events.Topic) string {
+	t.Helper()
+	options := []kfake.Opt{kfake.NumBrokers(1)}
+	for _, topic := range topics {
+		options = append(options, kfake.SeedTopics(3, topic.Name("")))
+	}
+	broker, err := kfake.NewCluster(options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	return broker.ListenAddrs()[0]
+}
+
+func produce(t *testing.T, broker string, n int) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for i := range n {
+		click := events.Click{ID: [16]byte{byte(i >> 8), byte(i)}, TimeUnixMicro: time.Now().UnixMicro(), Host: "go.test", Status: 302}
+		client.Produce(t.Context(), &kgo.Record{Topic: events.Clicks.Name(""), Value: events.AppendClick(nil, &click)}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := client.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get returns "" when nobody answers.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return ""
+	}
+	return string(body)
 }

@@ -26,12 +26,23 @@ type ClickHouse struct {
 	conn driver.Conn
 }
 
+// CheckURL says whether a URL can be used with OpenClickHouse. The error does not
+// quote it, because it holds a password.
+func CheckURL(dsn string) error {
+	if _, err := clickhouse.ParseDSN(dsn); err != nil {
+		return errors.New("want http://user:password@host:port/database or clickhouse://...")
+	}
+	return nil
+}
+
 // OpenClickHouse connects lazily: a server that is away is not an error here.
-// The error for a bad URL does not quote it, because it holds a password.
 func OpenClickHouse(dsn string) (*ClickHouse, error) {
+	if err := CheckURL(dsn); err != nil {
+		return nil, err
+	}
 	options, err := clickhouse.ParseDSN(dsn)
 	if err != nil {
-		return nil, errors.New("the ClickHouse URL cannot be understood: want http://user:password@host:port/database or clickhouse://...")
+		return nil, fmt.Errorf("reading the ClickHouse URL: %w", err)
 	}
 	options.DialTimeout = dialTimeout
 	options.MaxOpenConns = parallelInserts + 2 // and the readiness check and a question for a key

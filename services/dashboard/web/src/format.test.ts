@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { change, compact, day, moment, readable, tick, whole } from "./format";
+import { change, compact, day, decoded, moment, readable, tick, whole } from "./format";
 
 it("writes counts", () => {
   expect(whole(1234567)).toBe("1,234,567");
@@ -37,4 +37,10 @@ it("shortens addresses to what people read", () => {
   expect(readable("http://example.com/")).toBe("example.com");
   expect(readable("https://example.com/?a=1")).toBe("example.com/?a=1");
   expect(readable("https://example.com/a/")).toBe("example.com/a/");
+});
+
+it("decodes letters, but nothing that has a meaning in an address", () => {
+  expect(decoded("https://go.test/gr%C3%B6%C3%9Fe")).toBe("https://go.test/größe");
+  expect(decoded("https://go.test/a%2Fb%3Fc")).toBe("https://go.test/a%2Fb%3Fc");
+  expect(decoded("https://go.test/100%")).toBe("https://go.test/100%");
 });

@@ -57,6 +57,15 @@ export function exact(t: Date): string {
   return t.toLocaleString(undefined, { dateStyle: "long", timeStyle: "short" });
 }
 
+/** An address with its letters instead of their percent codes; for the eye only. */
+export function decoded(url: string): string {
+  try {
+    return decodeURI(url);
+  } catch {
+    return url;
+  }
+}
+
 /** An address as people read it: without the scheme and a bare slash at the end. */
 export function readable(url: string): string {
   return url.replace(/^https?:\/\//, "").replace(/^([^/?#]+)\/$/, "$1");

@@ -36,7 +36,7 @@ export const texts = {
   },
 
   overview: {
-    heading: "All links",
+    heading: "Overview",
     visitors: "Unique visitors",
     clicks: "Clicks",
     bots: "Bot clicks",
@@ -68,7 +68,7 @@ export const texts = {
     copied: "Copied",
     copyFailed: "The browser did not allow copying. Select the address and copy it by hand.",
     clicks: (n: number, formatted: string) => `${formatted} ${n === 1 ? "click" : "clicks"}`,
-    clicksUnknown: "not among the most clicked",
+    clicksUnknown: "not known",
     more: "Load more",
     loadingMore: "Loading…",
     loadFailed: "The links could not be loaded.",

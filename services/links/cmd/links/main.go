@@ -34,7 +34,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	case len(args) > 0 && args[0] == "bootstrap":
 		err = bootstrap(ctx, environ, args[1:], stdout)
 	case len(args) > 0 && args[0] == "openapi":
-		err = printOpenAPI(args[1:], stdout)
+		err = printOpenAPI(args[1:], stdout) //nolint:contextcheck // it registers handlers, which take their requests' contexts
 	default:
 		err = serve(ctx, environ, args, stdout)
 	}

@@ -82,7 +82,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	}
 
 	mux := http.NewServeMux()
-	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
+	document := httpapi.New(mux, api.Title, api.Version, accounts, log) //nolint:contextcheck // its handlers take their requests' contexts
 	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 
 	admin := httpserver.NewAdmin(registry,

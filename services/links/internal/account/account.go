@@ -24,7 +24,7 @@ const SessionLifetime = 14 * 24 * time.Hour
 // maxTokenLength bounds what is hashed and looked up at all.
 const maxTokenLength = 256
 
-// ErrNotFound: there is no such key, session or user.
+// ErrNotFound says that there is no such key, session or user.
 var ErrNotFound = errors.New("no such account")
 
 // Role is what a user is in a workspace.

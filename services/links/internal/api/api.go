@@ -248,8 +248,8 @@ func precondition(ifMatch string) link.Precondition {
 }
 
 // joined puts what the API and what the domain found wrong into one answer.
-func joined(wrong link.Invalid, err error) error {
-	var more link.Invalid
+func joined(wrong link.FieldErrors, err error) error {
+	var more link.FieldErrors
 	if err != nil && !errors.As(err, &more) {
 		return err
 	}

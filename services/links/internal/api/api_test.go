@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func TestDefaultsOfALink(t *testing.T) {
 		`{"destination": "https://e.test", "domain": "GO.test."}`,
 	} {
 		a := s.send(t, "POST", "/v1/links", body)
-		if a.status != http.StatusCreated || len(a.Slug) != 7 || a.Domain != host || a.StatusCode != 302 || a.Tags == nil || a.StartsAt != nil || a.FallbackURL != nil {
+		if a.status != http.StatusCreated || len(a.Slug) != 7 || a.Domain != host || a.StatusCode != http.StatusFound || a.Tags == nil || a.StartsAt != nil || a.FallbackURL != nil {
 			t.Errorf("%s gives %d %s", body, a.status, a.raw)
 		}
 	}
@@ -164,17 +165,17 @@ func TestAMergePatch(t *testing.T) {
 	patch := func(body string, version int, headers ...string) answer {
 		t.Helper()
 		a := s.send(t, "PATCH", path, body, headers...)
-		if a.status != 200 || a.Version != version || a.header.Get("ETag") != fmt.Sprintf("%q", fmt.Sprint(version)) {
+		if a.status != 200 || a.Version != version || a.header.Get("ETag") != strconv.Quote(strconv.Itoa(version)) {
 			t.Fatalf("%s gives %d %s, want version %d", body, a.status, a.raw, version)
 		}
 		return a
 	}
 	a := patch(`{"destination": "https://e.test/2"}`, 2)
-	if a.Destination != "https://e.test/2" || a.Title != "T" || a.StatusCode != 307 || a.UpdatedAt <= made.UpdatedAt || a.CreatedAt != made.CreatedAt {
+	if a.Destination != "https://e.test/2" || a.Title != "T" || a.StatusCode != http.StatusTemporaryRedirect || a.UpdatedAt <= made.UpdatedAt || a.CreatedAt != made.CreatedAt {
 		t.Errorf("got %s", a.raw)
 	}
 	a = patch(`{"title": null, "tags": null, "status_code": null, "expires_at": null, "fallback_url": null, "archived": null}`, 3, "Content-Type: application/merge-patch+json")
-	if a.Title != "" || len(a.Tags) != 0 || a.StatusCode != 302 || a.ExpiresAt != nil || a.FallbackURL != nil || a.Archived {
+	if a.Title != "" || len(a.Tags) != 0 || a.StatusCode != http.StatusFound || a.ExpiresAt != nil || a.FallbackURL != nil || a.Archived {
 		t.Errorf("got %s", a.raw)
 	}
 	patch(`{}`, 3)

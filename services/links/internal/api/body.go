@@ -11,21 +11,21 @@ import (
 // supported is refused by name, so that nobody believes it works. It is exported
 // because huma sees exported embedded structs only.
 type LinkFields struct {
-	Domain       field[string]         `json:"domain,omitempty" doc:"Host of the short link; the installation's default domain when left out" example:"go.example.com"`
-	Slug         field[string]         `json:"slug,omitempty" doc:"1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null." example:"spring/sale"`
-	Title        field[string]         `json:"title,omitempty" doc:"At most 500 characters" example:"Spring sale"`
-	Tags         field[[]string]       `json:"tags,omitempty" doc:"At most 20 of at most 64 characters; trimmed, repeated ones are dropped"`
-	Notes        field[string]         `json:"notes,omitempty" doc:"At most 5,000 characters"`
-	StatusCode   field[int]            `json:"status_code,omitempty" enum:"301,302,307,308" doc:"Status of the redirect; 302 when left out" example:"302"`
-	StartsAt     field[time.Time]      `json:"starts_at,omitempty" doc:"The link answers from this moment on"`
-	ExpiresAt    field[time.Time]      `json:"expires_at,omitempty" doc:"The link stops answering at this moment"`
-	FallbackURL  field[string]         `json:"fallback_url,omitempty" doc:"Where an expired link leads instead of a 410" example:"https://example.com/over"`
-	Archived     field[bool]           `json:"archived,omitempty" doc:"An archived link keeps redirecting"`
-	MaxClicks    field[int64]          `json:"max_clicks,omitempty" doc:"Not supported yet: leave out or null"`
-	Password     field[string]         `json:"password,omitempty" doc:"Not supported yet: leave out or null"`
-	ForwardQuery field[string]         `json:"forward_query,omitempty" enum:"off,add,visitor_wins,owner_wins" doc:"Only off is supported yet"`
-	Rules        field[[]futureOption] `json:"rules,omitempty" doc:"Not supported yet: leave out, null or empty"`
-	Variants     field[[]futureOption] `json:"variants,omitempty" doc:"Not supported yet: leave out, null or empty"`
+	Domain       field[string]         `json:"domain,omitzero" doc:"Host of the short link; the installation's default domain when left out" example:"go.example.com"`
+	Slug         field[string]         `json:"slug,omitzero" doc:"1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null." example:"spring/sale"`
+	Title        field[string]         `json:"title,omitzero" doc:"At most 500 characters" example:"Spring sale"`
+	Tags         field[[]string]       `json:"tags,omitzero" doc:"At most 20 of at most 64 characters; trimmed, repeated ones are dropped"`
+	Notes        field[string]         `json:"notes,omitzero" doc:"At most 5,000 characters"`
+	StatusCode   field[int]            `json:"status_code,omitzero" enum:"301,302,307,308" doc:"Status of the redirect; 302 when left out" example:"302"`
+	StartsAt     field[time.Time]      `json:"starts_at,omitzero" doc:"The link answers from this moment on"`
+	ExpiresAt    field[time.Time]      `json:"expires_at,omitzero" doc:"The link stops answering at this moment"`
+	FallbackURL  field[string]         `json:"fallback_url,omitzero" doc:"Where an expired link leads instead of a 410" example:"https://example.com/over"`
+	Archived     field[bool]           `json:"archived,omitzero" doc:"An archived link keeps redirecting"`
+	MaxClicks    field[int64]          `json:"max_clicks,omitzero" doc:"Not supported yet: leave out or null"`
+	Password     field[string]         `json:"password,omitzero" doc:"Not supported yet: leave out or null"`
+	ForwardQuery field[string]         `json:"forward_query,omitzero" enum:"off,add,visitor_wins,owner_wins" doc:"Only off is supported yet"`
+	Rules        field[[]futureOption] `json:"rules,omitzero" doc:"Not supported yet: leave out, null or empty"`
+	Variants     field[[]futureOption] `json:"variants,omitzero" doc:"Not supported yet: leave out, null or empty"`
 }
 
 // futureOption is an entry of a list that has to be empty for now.
@@ -34,17 +34,17 @@ type futureOption = json.RawMessage
 type newLinkBody struct {
 	Destination string `json:"destination" doc:"Absolute http or https URL of at most 8,000 bytes" example:"https://example.com/landing?utm_source=mail"`
 	LinkFields
-	FindOrCreate field[bool] `json:"find_or_create,omitempty" doc:"Not supported yet: leave out or false"`
+	FindOrCreate field[bool] `json:"find_or_create,omitzero" doc:"Not supported yet: leave out or false"`
 }
 
 type editLinkBody struct {
-	Destination field[string] `json:"destination,omitempty" doc:"Absolute http or https URL of at most 8,000 bytes" example:"https://example.com/landing"`
+	Destination field[string] `json:"destination,omitzero" doc:"Absolute http or https URL of at most 8,000 bytes" example:"https://example.com/landing"`
 	LinkFields
 }
 
 // unsupported lists the options that are asked for and do not exist yet.
-func (f *LinkFields) unsupported() link.Invalid {
-	var wrong link.Invalid
+func (f *LinkFields) unsupported() link.FieldErrors {
+	var wrong link.FieldErrors
 	refuse := func(name string, asked bool) {
 		if asked {
 			wrong.Add(name, link.CodeNotSupported, "this option is not supported yet")
@@ -68,7 +68,7 @@ func timePointer(f field[time.Time]) link.Optional[*time.Time] {
 }
 
 // change turns the body of a POST into the domain's words.
-func (b *newLinkBody) change() (link.Change, link.Invalid) {
+func (b *newLinkBody) change() (link.Change, link.FieldErrors) {
 	wrong := b.unsupported()
 	if b.FindOrCreate.Value {
 		wrong.Add("find_or_create", link.CodeNotSupported, "this option is not supported yet")
@@ -90,7 +90,7 @@ func (b *newLinkBody) change() (link.Change, link.Invalid) {
 
 // change turns a merge patch into the domain's words. Null clears a field; a link
 // cannot be without destination, domain and slug.
-func (b *editLinkBody) change() (link.Change, link.Invalid) {
+func (b *editLinkBody) change() (link.Change, link.FieldErrors) {
 	wrong := b.unsupported()
 	for _, f := range []struct {
 		name string

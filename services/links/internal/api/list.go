@@ -36,7 +36,7 @@ func (a *api) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	var after *link.Position
 	if in.Cursor != "" {
 		if after = decodeCursor(in.Cursor); after == nil {
-			return nil, a.problem(ctx, link.Invalid{{Field: "cursor", Code: link.CodeInvalid, Detail: "this is no next_cursor of a list of links"}})
+			return nil, a.problem(ctx, link.FieldErrors{{Field: "cursor", Code: link.CodeInvalid, Detail: "this is no next_cursor of a list of links"}})
 		}
 	}
 	page, err := a.links.List(ctx, workspace, link.Filter{

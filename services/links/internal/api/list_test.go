@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,10 +85,11 @@ func TestFiltersOfTheList(t *testing.T) {
 	check := func(query, want string) {
 		t.Helper()
 		a := s.send(t, "GET", "/v1/links?"+query, "")
-		got := ""
+		var slugs []string
 		for _, l := range a.Data {
-			got += l.Slug
+			slugs = append(slugs, l.Slug)
 		}
+		got := strings.Join(slugs, "")
 		if a.status != 200 || got != want || a.NextCursor != nil {
 			t.Errorf("%s gives %d %q, want %q: %s", query, a.status, got, want, a.raw)
 		}

@@ -13,7 +13,7 @@ import (
 
 // problem translates the domain's errors, once, into what callers see.
 func (a *api) problem(ctx context.Context, err error) error {
-	var invalid link.Invalid
+	var invalid link.FieldErrors
 	switch {
 	case errors.As(err, &invalid):
 		fields := make([]httpapi.FieldError, len(invalid))

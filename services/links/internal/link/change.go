@@ -79,7 +79,7 @@ type Rules struct {
 
 // CheckNew checks a change that makes a link: a destination is needed.
 func (r *Rules) CheckNew(c Change) (*Checked, error) {
-	var wrong Invalid
+	var wrong FieldErrors
 	if !c.Destination.Set {
 		wrong.Add("destination", CodeRequired, "an absolute URL is needed")
 	}
@@ -91,7 +91,7 @@ func (r *Rules) CheckEdit(c Change) (*Checked, error) {
 	return r.check(c, nil)
 }
 
-func (r *Rules) check(c Change, wrong Invalid) (*Checked, error) {
+func (r *Rules) check(c Change, wrong FieldErrors) (*Checked, error) {
 	checked := &Checked{hosts: map[string]string{}}
 	if c.Domain.Set {
 		host, ok := ParseHost(c.Domain.Value)
@@ -145,7 +145,7 @@ func checkText(s string, limit int) *ruleError {
 }
 
 // normalTags trims tags and drops empty and repeated ones, keeping their order.
-func normalTags(tags []string, wrong *Invalid) []string {
+func normalTags(tags []string, wrong *FieldErrors) []string {
 	out := []string{}
 	for _, tag := range tags {
 		tag = strings.TrimSpace(tag)
@@ -169,7 +169,7 @@ func normalTags(tags []string, wrong *Invalid) []string {
 
 // checkTime keeps times within what RFC 3339, Postgres and Protobuf can all hold,
 // and cuts them to the microseconds that Postgres keeps.
-func checkTime(field string, o *Optional[*time.Time], wrong *Invalid) {
+func checkTime(field string, o *Optional[*time.Time], wrong *FieldErrors) {
 	if o.Value == nil {
 		return
 	}
@@ -194,7 +194,7 @@ func (c *Checked) Apply(l *Link) error {
 	c.change.Archived.assign(&l.Archived)
 	timesNamed := c.change.StartsAt.Set || c.change.ExpiresAt.Set
 	if timesNamed && l.StartsAt != nil && l.ExpiresAt != nil && !l.StartsAt.Before(*l.ExpiresAt) {
-		return Invalid{{Field: "expires_at", Code: CodeInvalid, Detail: "expires_at must be after starts_at"}}
+		return FieldErrors{{Field: "expires_at", Code: CodeInvalid, Detail: "expires_at must be after starts_at"}}
 	}
 	return nil
 }

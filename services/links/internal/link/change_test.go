@@ -10,7 +10,7 @@ import (
 
 // wrong returns field:code of everything that is wrong, in order.
 func wrong(err error) []string {
-	var invalid Invalid
+	var invalid FieldErrors
 	errors.As(err, &invalid)
 	out := []string{}
 	for _, f := range invalid {

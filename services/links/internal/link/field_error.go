@@ -29,12 +29,12 @@ type FieldError struct {
 	Detail string
 }
 
-// Invalid is what is wrong with a request, field by field. It is an error if it
+// FieldErrors is what is wrong with a request, field by field. It is an error if it
 // has entries; see Err.
-type Invalid []FieldError
+type FieldErrors []FieldError
 
 // Error implements error.
-func (i Invalid) Error() string {
+func (i FieldErrors) Error() string {
 	texts := make([]string, len(i))
 	for n, f := range i {
 		texts[n] = f.Field + ": " + f.Detail
@@ -43,7 +43,7 @@ func (i Invalid) Error() string {
 }
 
 // Err is nil when nothing is wrong.
-func (i Invalid) Err() error {
+func (i FieldErrors) Err() error {
 	if len(i) == 0 {
 		return nil
 	}
@@ -51,16 +51,16 @@ func (i Invalid) Err() error {
 }
 
 // Add notes one more thing that is wrong.
-func (i *Invalid) Add(field string, code Code, detail string) {
+func (i *FieldErrors) Add(field string, code Code, detail string) {
 	*i = append(*i, FieldError{Field: field, Code: code, Detail: detail})
 }
 
-func (i *Invalid) addf(field string, code Code, format string, args ...any) {
+func (i *FieldErrors) addf(field string, code Code, format string, args ...any) {
 	i.Add(field, code, fmt.Sprintf(format, args...))
 }
 
 // addErr notes what a rule said about a field; nil is ignored.
-func (i *Invalid) addErr(field string, err *ruleError) {
+func (i *FieldErrors) addErr(field string, err *ruleError) {
 	if err != nil {
 		i.Add(field, err.code, err.detail)
 	}

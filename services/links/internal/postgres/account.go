@@ -80,21 +80,16 @@ func accountError(err error) error {
 	return err
 }
 
-// bootstrapLock keeps two bootstraps of one installation from running at once:
-// workspaces have no unique name. The two-number locks are a space of their own,
-// beside those of addresses.
-const bootstrapLock = 2
-
-// ErrKeyUnfit: the API key given to a bootstrap is revoked or another workspace's.
+// ErrKeyUnfit says that the API key given to a bootstrap is revoked or another workspace's.
 var ErrKeyUnfit = errors.New("the API key is revoked or belongs to another workspace")
 
-// ErrDomainTaken: the domain given to a bootstrap is another workspace's own.
+// ErrDomainTaken says that the domain given to a bootstrap is another workspace's own.
 var ErrDomainTaken = errors.New("the domain belongs to another workspace")
 
 // Bootstrap makes what is missing of the first workspace, in one transaction.
 func (s *Store) Bootstrap(ctx context.Context, b account.Bootstrapped) (workspace uuid.UUID, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, $2)`, lockSpace, bootstrapLock); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, $2)`, LockSpace, BootstrapLock); err != nil {
 			return fmt.Errorf("locking: %w", err)
 		}
 		user, err := ensureUser(ctx, tx, b)

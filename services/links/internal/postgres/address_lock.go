@@ -47,6 +47,10 @@ func stamp(ctx context.Context, tx pgx.Tx, states ...*link.Link) error {
 	return nil
 }
 
-// lockSpace is the first number of the links service's other advisory locks.
-// Those of addresses are single numbers, so the two cannot meet.
-const lockSpace = 0x6C696E6B // "link"
+// The links service's other advisory locks have two numbers: this space, and one
+// for each lock. Those of addresses are single numbers, so the two cannot meet.
+const (
+	LockSpace     = 0x6C696E6B // "link"
+	RelayLock     = 1          // held by the one relay that publishes
+	BootstrapLock = 2          // held during a bootstrap: workspaces have no unique name
+)

@@ -20,7 +20,7 @@ import (
 const generateTries = 5
 
 // Create stores a new link and the record of its creation. It fails with
-// link.Invalid, link.ErrSlugTaken or link.ErrUnavailable.
+// link.FieldErrors, link.ErrSlugTaken or link.ErrUnavailable.
 func (s *Store) Create(ctx context.Context, workspace uuid.UUID, c *link.Checked) (*link.Link, error) {
 	if slug := c.Slug(); slug.Set {
 		return s.create(ctx, workspace, c, slug.Value)
@@ -80,7 +80,7 @@ func (s *Store) create(ctx context.Context, workspace uuid.UUID, c *link.Checked
 
 // Update changes a link and stores the record of the change. A change that leaves
 // the link as it was makes no version and no record. It fails with
-// link.ErrNotFound, link.ErrStale, link.Invalid, link.ErrSlugTaken or
+// link.ErrNotFound, link.ErrStale, link.FieldErrors, link.ErrSlugTaken or
 // link.ErrUnavailable.
 func (s *Store) Update(ctx context.Context, workspace uuid.UUID, id link.ID, meant link.Precondition, c *link.Checked) (*link.Link, error) {
 	var next *link.Link
@@ -167,12 +167,17 @@ func (s *Store) Delete(ctx context.Context, workspace uuid.UUID, id link.ID, mea
 
 // lockLink reads a link of the workspace and keeps others from changing it.
 func lockLink(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, id link.ID, meant link.Precondition) (*link.Link, error) {
-	rows, err := tx.Query(ctx, selectLinks+` WHERE l.workspace_id = $1 AND l.id = $2 FOR UPDATE OF l`, workspace, id)
-	if err != nil {
-		return nil, err
-	}
-	l, err := pgx.CollectExactlyOneRow(rows, scanLink)
-	if err != nil {
+	// Two statements: the second sees the row as it is once the lock is held. One
+	// with FOR UPDATE would join it to the domain it had before the wait, and find
+	// nothing when another transaction moved it meanwhile.
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT FROM links WHERE workspace_id = $1 AND id = $2 FOR UPDATE`, workspace, id)
+	var l link.Link
+	batch.Queue(selectLinks+` WHERE l.workspace_id = $1 AND l.id = $2`, workspace, id).Query(func(rows pgx.Rows) (err error) {
+		l, err = pgx.CollectExactlyOneRow(rows, scanLink)
+		return err
+	})
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, err
 	}
 	if !meant(l.Version) {
@@ -207,7 +212,7 @@ func findTargets(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, host strin
 	if err != nil {
 		return link.Domain{}, fmt.Errorf("reading domains: %w", err)
 	}
-	var wrong link.Invalid
+	var wrong link.FieldErrors
 	if found.Host == "" {
 		wrong.Add("domain", link.CodeUnknownDomain, "there is no such domain in this workspace")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func (w *world) randomChange(ctx context.Context, random *rand.Rand, slugs []str
 			_, err = w.store.Update(ctx, w.workspace, id, link.Always, c)
 		}
 	default:
-		c, err = w.rules.CheckEdit(link.Change{Title: link.Some(fmt.Sprint(random.Uint64()))})
+		c, err = w.rules.CheckEdit(link.Change{Title: link.Some(strconv.FormatUint(random.Uint64(), 10))})
 		if err == nil {
 			_, err = w.store.Update(ctx, w.workspace, id, link.Always, c)
 		}
@@ -196,7 +197,7 @@ func TestARevisionIsTakenAfterTheWaitForTheAddress(t *testing.T) {
 	}
 }
 
-// waiting waits until n transactions wait for an address.
+// waiting waits until n transactions wait for a lock.
 func (w *world) waiting(t *testing.T, n int) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -204,8 +205,8 @@ func (w *world) waiting(t *testing.T, n int) {
 	defer tick.Stop()
 	for {
 		var got int
-		err := w.pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-			WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()`).Scan(&got)
+		err := w.pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE wait_event_type = 'Lock' AND datname = current_database()`).Scan(&got)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -135,6 +135,41 @@ func TestAnOldRowIsNotJudged(t *testing.T) {
 	}
 }
 
+// The row that an edit waited for may live on another domain afterwards.
+func TestAnEditWaitsForAMoveToAnotherDomain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	l, err := w.store.Create(ctx, w.workspace, w.fresh(t, "go.test", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	move, err := w.pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := move.Exec(ctx, `UPDATE links SET version = 2, domain_id = (SELECT id FROM domains WHERE host = 'loose.test') WHERE id = $1`, l.ID); err != nil {
+		t.Fatal(err)
+	}
+	change := w.edit(t, link.Change{Title: link.Some("T")})
+	edited := make(chan error, 1)
+	go func() {
+		_, err := w.store.Update(ctx, w.workspace, l.ID, link.Always, change)
+		edited <- err
+	}()
+	w.waiting(t, 1)
+	if err := move.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-edited; err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.store.Get(ctx, w.workspace, l.ID)
+	if err != nil || got.Domain.Host != "loose.test" || got.Title != "T" || got.Version != 3 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestABadURLIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://u:secret@[::1", "nonsense"} {

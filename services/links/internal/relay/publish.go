@@ -24,6 +24,8 @@ type publisher struct {
 	// blocked are the links with a row that can never be published. Their later rows
 	// wait behind it; all other links go on.
 	blocked map[[16]byte]bool
+	// woken says that a notification came since the last look began.
+	woken bool
 }
 
 // row is one row of the outbox on its way.
@@ -34,8 +36,23 @@ type row struct {
 	err     error
 }
 
+// news waits until rows may be there: for a notification, the next poll, or the
+// end of ctx, after which one last look is due.
+func (p *publisher) news(ctx context.Context) error {
+	if p.woken {
+		return nil // it came between the queries of the last look
+	}
+	waiting, cancel := context.WithTimeout(ctx, pollEvery)
+	defer cancel()
+	if err := p.conn.PgConn().WaitForNotification(waiting); err != nil && waiting.Err() == nil {
+		return fmt.Errorf("waiting for news: %w", err)
+	}
+	return nil
+}
+
 // drain publishes batch after batch until nothing is due.
 func (p *publisher) drain(ctx context.Context) error {
+	p.woken = false
 	for {
 		n, err := p.batch(ctx)
 		if err != nil || n < batchRows {

@@ -23,12 +23,14 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
 const (
@@ -44,13 +46,6 @@ const (
 	// batchRows bounds a batch: at most some 30 MB of records of the largest size,
 	// and enough for the round trips not to matter.
 	batchRows = 1000
-)
-
-// The relay's advisory lock: the links service's space (see package postgres) and
-// a number in it.
-const (
-	lockSpace = 0x6C696E6B
-	relayLock = 1
 )
 
 // Relay publishes the outbox.
@@ -108,7 +103,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		err := r.session(ctx)
 		r.active.Set(0)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // what is not published now is published at the next start
+			return nil // what is not published now is published at the next start
 		}
 		r.errors.WithLabelValues(reasonSession).Inc()
 		r.log.WarnContext(ctx, "relay starts again", "err", err)
@@ -128,17 +123,22 @@ func (r *Relay) session(ctx context.Context) error {
 		context.AfterFunc(work, func() { timer.Stop() })
 	})()
 
-	conn, err := pgx.ConnectConfig(ctx, r.pool.Config().ConnConfig)
+	p := &publisher{relay: r, blocked: map[[16]byte]bool{}}
+	config := r.pool.Config().ConnConfig // a copy
+	// Notes only that there is news. By default the driver keeps every notification
+	// until somebody asks for it, without a bound.
+	config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { p.woken = true }
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	defer closeConn(work, conn)
+	if err := acquire(ctx, conn); err != nil {
+		return err
+	}
 	// Listening comes before the first look, so that no commit falls in between.
 	if _, err := conn.Exec(ctx, `LISTEN outbox`); err != nil {
 		return fmt.Errorf("listening: %w", err)
-	}
-	if err := acquire(ctx, conn); err != nil {
-		return err
 	}
 	// The client lives as long as the lock: closing it drops what it still holds.
 	client, err := kgo.NewClient(r.options...)
@@ -150,36 +150,24 @@ func (r *Relay) session(ctx context.Context) error {
 		return err
 	}
 	r.active.Set(1)
-	s := &publisher{relay: r, conn: conn, client: client, blocked: map[[16]byte]bool{}}
+	p.conn, p.client = conn, client
 	for {
 		// Looked at before the rows are read: what was committed before the end is due.
 		last := ctx.Err() != nil
-		if err := s.drain(work); err != nil || last {
+		if err := p.drain(work); err != nil || last {
 			return err
 		}
-		if err := news(ctx, conn); err != nil {
+		if err := p.news(ctx); err != nil {
 			return err
 		}
 	}
-}
-
-// news waits until rows may be there: for a notification, the next poll, or the
-// end of ctx, after which one last look is due.
-func news(ctx context.Context, conn *pgx.Conn) error {
-	waiting, cancel := context.WithTimeout(ctx, pollEvery)
-	defer cancel()
-	_, err := conn.WaitForNotification(waiting)
-	if err != nil && waiting.Err() == nil {
-		return fmt.Errorf("waiting for news: %w", err)
-	}
-	return nil
 }
 
 // acquire waits until this connection holds the lock.
 func acquire(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		var held bool
-		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, $2)`, lockSpace, relayLock).Scan(&held); err != nil {
+		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, $2)`, postgres.LockSpace, postgres.RelayLock).Scan(&held); err != nil {
 			return fmt.Errorf("asking for the lock: %w", err)
 		}
 		if held {

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
 func TestEveryChangeOfALinkArrivesInOrder(t *testing.T) {
@@ -141,7 +142,7 @@ func TestARelayThatLosesItsConnectionStartsAgain(t *testing.T) {
 	r := w.relay(t)
 	start(t, r)
 	eventually(t, "it publishes", func() bool { return testutil.ToFloat64(r.active) == 1 })
-	w.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = $1`, lockSpace)
+	w.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = $1`, postgres.LockSpace)
 	w.create(t, "a")
 	if got := describe(t, w.read(t, 1)); got[0] != "a v1 created" {
 		t.Errorf("got %q", got)

@@ -1,3 +1,10 @@
+/** The part of time that analytics calls ask for. The API refuses parameters it does not know: no more than these. */
+export interface Span {
+  from: string;
+  to: string;
+  tz: string;
+}
+
 export const periods = ["24h", "7d", "30d"] as const;
 export type Period = (typeof periods)[number];
 export type Interval = "hour" | "day";
@@ -17,16 +24,21 @@ export function browserZone(): string {
  * What to ask the API for. Days are asked as dates, both included, which the API
  * cuts in the zone; hours as instants, up to the end of the running one.
  */
-export function spanOf(period: Period, now: Date, tz = browserZone()) {
+export function spanOf(period: Period, now: Date, tz = browserZone()): Span {
   if (period === "24h") {
     const to = new Date(now);
     to.setMinutes(60, 0, 0);
     const from = new Date(to.getTime() - 24 * 3_600_000);
-    return { from: from.toISOString(), to: to.toISOString(), tz, interval: "hour" as Interval };
+    return { from: from.toISOString(), to: to.toISOString(), tz };
   }
   const days = period === "7d" ? 7 : 30;
   const first = new Date(now.getFullYear(), now.getMonth(), now.getDate() - (days - 1));
-  return { from: isoDate(first), to: isoDate(now), tz, interval: "day" as Interval };
+  return { from: isoDate(first), to: isoDate(now), tz };
+}
+
+/** How wide a point of the chart is. */
+export function intervalOf(period: Period): Interval {
+  return period === "24h" ? "hour" : "day";
 }
 
 function isoDate(day: Date): string {

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { spanOf } from "../analytics/period";
 import { texts } from "../texts";
 import { api } from "./client";
 import { Problem } from "./problem";
@@ -31,6 +32,20 @@ describe("client", () => {
     expect(fetch.mock.calls[0]?.[0]).toBe("/v1/links?limit=25");
     await api.links({ q: "a b&c", cursor: "x=", limit: 25 }, signal());
     expect(fetch.mock.calls[1]?.[0]).toBe("/v1/links?q=a+b%26c&cursor=x%3D&limit=25");
+  });
+
+  it("asks analytics for what it knows and nothing else", async () => {
+    const fetch = answering({ data: [] });
+    const span = spanOf("7d", new Date("2026-11-30T12:00:00Z"), "Asia/Kolkata");
+    const time = "from=2026-11-24&to=2026-11-30&tz=Asia%2FKolkata";
+    await api.summary(span, signal());
+    await api.timeseries(span, "day", signal());
+    await api.breakdown(span, "link", 200, signal());
+    expect(fetch.mock.calls.map(([path]) => path)).toEqual([
+      `/v1/analytics/summary?${time}`,
+      `/v1/analytics/timeseries?${time}&interval=day`,
+      `/v1/analytics/breakdown?${time}&by=link&limit=200`,
+    ]);
   });
 
   it("sends JSON only when there is a body", async () => {

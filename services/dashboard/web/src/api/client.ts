@@ -1,3 +1,4 @@
+import type { Span } from "../analytics/period";
 import { texts } from "../texts";
 import { Problem, readProblem } from "./problem";
 import type { BreakdownRow, Bucket, Link, LinkInput, Page, Summary, Who } from "./types";
@@ -45,13 +46,6 @@ function encode(query: Query): string {
   }
   const text = params.toString();
   return text && `?${text}`;
-}
-
-/** The part of time that analytics calls ask for; see analytics/period.ts. */
-export interface Span {
-  from: string;
-  to: string;
-  tz: string;
 }
 
 export const api = {

@@ -48,7 +48,7 @@ export function isUnauthenticated(error: unknown): boolean {
 
 /** A text for a person, whatever was thrown. */
 export function explain(error: unknown): string {
-  return error instanceof Problem ? error.message : texts.problems.server;
+  return error instanceof Problem ? sentence(error.message) : texts.problems.server;
 }
 
 function sentence(detail: string): string {

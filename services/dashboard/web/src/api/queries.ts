@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { type Period, spanOf } from "../analytics/period";
+import { intervalOf, type Period, spanOf } from "../analytics/period";
 import { api } from "./client";
 
 const LINKS_PER_PAGE = 25;
@@ -43,9 +43,9 @@ export const timeseriesQuery = (period: Period) =>
   queryOptions({
     queryKey: ["analytics", "timeseries", period],
     queryFn: async ({ signal }) => {
-      const span = spanOf(period, new Date());
-      const { data } = await api.timeseries(span, span.interval, signal);
-      return { interval: span.interval, buckets: data };
+      const interval = intervalOf(period);
+      const { data } = await api.timeseries(spanOf(period, new Date()), interval, signal);
+      return { interval, buckets: data };
     },
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,

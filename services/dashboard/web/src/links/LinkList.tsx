@@ -47,8 +47,8 @@ export function LinkList({ q, period, onCreate }: Props) {
     );
   }
   // Below the most clicked there is no number to show, not a zero.
-  const clicksOf = (id: string) =>
-    counts.data && (counts.data.clicks.get(id) ?? (counts.data.whole ? 0 : null));
+  const unlisted = counts.data?.whole ? 0 : null;
+  const clicksOf = (id: string) => (counts.isPending ? undefined : (counts.data?.clicks.get(id) ?? unlisted));
   return (
     <>
       <div

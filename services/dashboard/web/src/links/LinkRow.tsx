@@ -1,7 +1,7 @@
 import { CornerDownRight, MousePointerClick } from "lucide-react";
 import type { Period } from "../analytics/period";
 import type { Link } from "../api/types";
-import { day, exact, readable, whole } from "../format";
+import { day, decoded, exact, readable, whole } from "../format";
 import { texts } from "../texts";
 import { CopyButton } from "../ui/CopyButton";
 
@@ -11,14 +11,14 @@ export const columns =
 
 interface Props {
   link: Link;
-  /** undefined: not known yet; null: not among the counted ones. */
+  /** undefined: not there yet; null: not known, for instance because the link is not among the most clicked. */
   clicks: number | null | undefined;
   period: Period;
 }
 
 export function LinkRow({ link, clicks, period }: Props) {
   const created = new Date(link.created_at);
-  const short = readable(link.short_url);
+  const short = readable(decoded(link.short_url));
   return (
     <li className={`items-center py-3.5 ${columns}`}>
       <Tile destination={link.destination} />

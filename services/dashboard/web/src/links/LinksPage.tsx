@@ -5,7 +5,7 @@ import { Overview } from "../analytics/Overview";
 import { PeriodPicker } from "../analytics/PeriodPicker";
 import { defaultPeriod, type Period } from "../analytics/period";
 import type { Link } from "../api/types";
-import { readable } from "../format";
+import { decoded, readable } from "../format";
 import { texts } from "../texts";
 import { Button } from "../ui/Button";
 import { CopyButton } from "../ui/CopyButton";
@@ -56,7 +56,7 @@ export function LinksPage() {
         <div role="status">
           {created && (
             <p className="mt-4 flex flex-wrap items-center gap-2 rounded-xl bg-accent-soft px-4 py-2.5 text-sm">
-              <span className="break-all">{texts.links.created(readable(created.short_url))}</span>
+              <span className="break-all">{texts.links.created(readable(decoded(created.short_url)))}</span>
               <CopyButton url={created.short_url} />
             </p>
           )}

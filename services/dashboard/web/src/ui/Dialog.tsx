@@ -14,15 +14,11 @@ export function Dialog({ heading, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const headingId = useId();
   useLayoutEffect(() => {
-    const before = document.activeElement;
-    ref.current?.showModal();
-    ref.current?.querySelector("input")?.focus();
-    return () => {
-      // The browser does this on close(), but the element is gone before that.
-      if (before instanceof HTMLElement) {
-        before.focus();
-      }
-    };
+    const dialog = ref.current;
+    dialog?.showModal();
+    dialog?.querySelector("input")?.focus();
+    // Before the element is gone: closing is what gives the focus back.
+    return () => dialog?.close();
   }, []);
   return (
     <dialog
