@@ -56,7 +56,7 @@ run: install build ## start everything on this machine; REGIONS="fra ash sgp" ED
 
 .PHONY: clean
 clean: ## stop what was left running and remove .local/
-	@if [ -x $(BIN)/stack ]; then $(BIN)/stack down; fi
+	@if [ -x $(BIN)/stack ]; then $(BIN)/stack clean; fi
 	@rm -rf .local
 
 .PHONY: migrate
