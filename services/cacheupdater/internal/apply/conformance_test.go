@@ -185,7 +185,9 @@ func TestRebalanceMidStreamLosesNothing(t *testing.T) {
 	if err := w.producer.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the second one reads too", func() bool { return counter(t, second.registry, "changelog_lag_records") == 0 && second.ChangelogReady(t.Context()) == nil })
+	eventually(t, "the second one reads too", func() bool {
+		return counter(t, second.registry, "changelog_lag_records") == 0 && second.ChangelogReady(t.Context()) == nil
+	})
 	eventually(t, "all links are in redis", func() bool {
 		n, err := w.client.DBSize(t.Context()).Result()
 		return err == nil && n == links+1 // and the generation

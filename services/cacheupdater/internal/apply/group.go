@@ -49,4 +49,6 @@ func (c *fetchClock) OnBrokerRead(_ kgo.BrokerMetadata, key int16, _ int, _, _ t
 	}
 }
 
-func (c *fetchClock) silent() time.Duration { return time.Duration(time.Now().UnixNano() - c.at.Load()) }
+func (c *fetchClock) silent() time.Duration {
+	return time.Duration(time.Now().UnixNano() - c.at.Load())
+}

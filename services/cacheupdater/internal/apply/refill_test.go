@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/linkstream/linkstream/services/internal/linkcache"
@@ -104,7 +105,7 @@ func TestAnotherPrimaryIsWrittenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p := range partitions {
-		if err := w.client.HSet(t.Context(), linkcache.GenerationKey, fmt.Sprint(p), "the run id of the old primary").Err(); err != nil {
+		if err := w.client.HSet(t.Context(), linkcache.GenerationKey, strconv.Itoa(p), "the run id of the old primary").Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,6 +44,11 @@ const (
 	settleTimeout = 15 * time.Second
 	// pollRecords bounds what one poll hands over.
 	pollRecords = 50_000
+	// sessionTimeout is how long the partitions of an ingester that was killed wait
+	// for their next owner. Kafka's default, 45 s, is a long time without new
+	// figures; brokers refuse less than 6 s.
+	sessionTimeout    = 10 * time.Second
+	heartbeatInterval = 2 * time.Second
 	// leaveTimeout is for the good-bye to the group.
 	leaveTimeout = 3 * time.Second
 )
@@ -52,6 +57,10 @@ const (
 type Settings struct {
 	Topic       Topic
 	TopicPrefix string
+	// Instance names this ingester among all; no two that run may have the same. One
+	// that was killed and starts again under its name has its partitions back at once;
+	// without a name the group first waits for the session of the dead one to end.
+	Instance string
 	// A batch is inserted when it has MaxRows, or when its oldest record has waited MaxWait.
 	MaxRows int
 	MaxWait time.Duration
@@ -91,7 +100,13 @@ func newConsumer(options []kgo.Opt, rows store, keys enrich.KeyStore, settings S
 		log:      log,
 		lanes:    map[int32]*lane{},
 	}
-	client, err := kgo.NewClient(append(slices.Clone(options),
+	if settings.Instance != "" {
+		options = append(slices.Clone(options), kgo.InstanceID(settings.Instance))
+	}
+	client, err := kgo.NewClient(slices.Concat([]kgo.Opt{
+		kgo.SessionTimeout(sessionTimeout),
+		kgo.HeartbeatInterval(heartbeatInterval),
+	}, options, []kgo.Opt{
 		kgo.ConsumerGroup(Group),
 		kgo.ConsumeTopics(settings.Topic.Name),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
@@ -105,7 +120,7 @@ func newConsumer(options []kgo.Opt, rows store, keys enrich.KeyStore, settings S
 		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
 			c.stopLanes(gone[settings.Topic.Name], 0)
 		}),
-	)...)
+	})...)
 	if err != nil {
 		return nil, fmt.Errorf("building the consumer: %w", err)
 	}
@@ -114,16 +129,23 @@ func newConsumer(options []kgo.Opt, rows store, keys enrich.KeyStore, settings S
 }
 
 // Run consumes until ctx is done, then finishes the ranges in hand within the
-// drain time and leaves the group.
+// drain time and leaves the group (one with a name keeps its place for the
+// session's time, so that a restart moves nothing). It ends with an error when
+// another ingester with its name has come.
 func (c *Consumer) Run(ctx context.Context) error {
 	defer c.client.CloseAllowingRebalance()
-	for ctx.Err() == nil {
+	var failure error
+	for ctx.Err() == nil && failure == nil {
 		fetches := c.client.PollRecords(ctx, pollRecords)
 		if fetches.IsClientClosed() {
 			return errors.New("the Kafka client was closed")
 		}
 		fetches.EachError(func(_ string, partition int32, err error) {
-			if ctx.Err() == nil {
+			switch {
+			case ctx.Err() != nil:
+			case errors.Is(err, kerr.FencedInstanceID):
+				failure = fmt.Errorf("another ingester has taken the name %q: %w", c.settings.Instance, err)
+			default:
 				c.log.WarnContext(ctx, "fetching failed, will be tried again", "partition", partition, "err", err)
 			}
 		})
@@ -142,7 +164,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		// The others take the partitions over when the session times out.
 		c.log.WarnContext(leave, "group not left", "err", err)
 	}
-	return nil
+	return failure
 }
 
 // Ready says what keeps clicks from being counted.

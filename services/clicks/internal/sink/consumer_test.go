@@ -149,6 +149,30 @@ func TestZombieInsertCountsOnce(t *testing.T) {
 	s.wantExactly(100)
 }
 
+// A killed ingester that starts again under its name does not wait for its own
+// session to end, and the one that is still there finds out.
+func TestNamedIngesterTakesItsPlaceBack(t *testing.T) {
+	s := newSystem(t, 3)
+	named := func(s *Settings) { s.Instance = "one" }
+	hang := make(chan struct{})
+	settings := s.settings(named)
+	dead := s.consumer(&faulty{store: s.ch, before: func() error { <-hang; return errInjected }}, settings)
+	stopped := make(chan error, 1)
+	go func() { stopped <- dead.Run(t.Context()) }()
+	s.produce(300)
+	s.eventually("a range is noted", func() bool { _, note := s.offset(t.Context(), 0); return note != "" })
+	began := time.Now()
+	s.start(nil, named)
+	close(hang)
+	s.wantExactly(300)
+	if took := time.Since(began); took > sessionTimeout/2 {
+		t.Errorf("it took %v", took)
+	}
+	if err := <-stopped; !errors.Is(err, kerr.FencedInstanceID) {
+		t.Errorf("the one that lost its name ended with %v", err)
+	}
+}
+
 func TestPoisonRecordGoesToTheDeadTopic(t *testing.T) {
 	s := newSystem(t, 1)
 	s.produce(10)

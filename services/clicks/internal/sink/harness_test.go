@@ -97,16 +97,22 @@ type ingester struct {
 
 type option func(*Settings)
 
-// start runs an ingester; rows nil is the real store.
-func (s *system) start(rows store, options ...option) *ingester {
-	s.t.Helper()
-	if rows == nil {
-		rows = s.ch
-	}
+func (s *system) settings(options ...option) Settings {
 	settings := Settings{Topic: s.topic, MaxRows: 100, MaxWait: 20 * time.Millisecond, Drain: 5 * time.Second}
 	for _, o := range options {
 		o(&settings)
 	}
+	return settings
+}
+
+func (s *system) consumer(rows store, settings Settings) *Consumer {
+	s.t.Helper()
+	consumer, _ := s.measuredConsumer(rows, settings)
+	return consumer
+}
+
+func (s *system) measuredConsumer(rows store, settings Settings) (*Consumer, *prometheus.Registry) {
+	s.t.Helper()
 	registry := prometheus.NewRegistry()
 	log := slog.New(slog.NewTextHandler(s.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	consumer, err := newConsumer([]kgo.Opt{
@@ -117,6 +123,16 @@ func (s *system) start(rows store, options ...option) *ingester {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return consumer, registry
+}
+
+// start runs an ingester; rows nil is the real store.
+func (s *system) start(rows store, options ...option) *ingester {
+	s.t.Helper()
+	if rows == nil {
+		rows = s.ch
+	}
+	consumer, registry := s.measuredConsumer(rows, s.settings(options...))
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan struct{})
 	go func() {

@@ -7,10 +7,10 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
-import { defaultPeriod, isPeriod, type Period } from "./analytics/period";
 import { isUnauthenticated } from "./api/problem";
 import { sessionQuery } from "./api/queries";
 import { LinksPage } from "./links/LinksPage";
+import { readSearch } from "./links/search";
 import { LoginPage } from "./session/LoginPage";
 import { Shell } from "./session/Shell";
 import { texts } from "./texts";
@@ -19,12 +19,6 @@ import { ErrorNotice } from "./ui/Notice";
 
 interface Context {
   client: QueryClient;
-}
-
-/** What the first page shows, as its address says; a shared address opens the same view. */
-export interface LinksSearch {
-  period?: Period;
-  q?: string;
 }
 
 function NotFound() {
@@ -81,11 +75,7 @@ const insideRoute = createRoute({
 const linksRoute = createRoute({
   getParentRoute: () => insideRoute,
   path: "/",
-  validateSearch: (search: Record<string, unknown>): LinksSearch => ({
-    ...(isPeriod(search.period) && search.period !== defaultPeriod ? { period: search.period } : {}),
-    // A search for "2026" arrives as a number.
-    ...(search.q !== undefined && search.q !== "" ? { q: String(search.q) } : {}),
-  }),
+  validateSearch: readSearch,
   component: LinksPage,
 });
 

@@ -128,7 +128,7 @@ func TestFiltersOfTheList(t *testing.T) {
 	refuse("limit=x", "query.limit:invalid")
 	refuse("archived=perhaps", "query.archived:invalid")
 	refuse("created_after=yesterday", "query.created_after:invalid")
-	refuse("color=red", "query.color:invalid")
+	refuse("color=red", "query.color:unknown")
 	refuse("cursor=nonsense", "cursor:invalid")
 	refuse("cursor=AAAA", "cursor:invalid")
 }

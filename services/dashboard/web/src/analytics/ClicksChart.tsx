@@ -91,6 +91,7 @@ export default function ClicksChart({ interval, buckets }: Props) {
 function options(interval: Interval, points: { at: Date; clicks: number }[]) {
   const css = getComputedStyle(document.documentElement);
   const color = (name: string) => css.getPropertyValue(`--${name}`).trim();
+  const last = points.length - 1;
   const label = { color: color("quiet"), fontFamily: "Inter Variable, system-ui, sans-serif", fontSize: 12 };
   return {
     animationDuration: 250,
@@ -129,38 +130,50 @@ function options(interval: Interval, points: { at: Date; clicks: number }[]) {
       formatter: ([item]: { dataIndex: number }[]) => bubble(interval, item && points[item.dataIndex]),
     },
     series: [
-      {
-        type: "line",
-        name: texts.overview.clicks,
-        data: points.map((p) => p.clicks),
-        symbol: "circle",
-        symbolSize: 7,
-        showSymbol: false,
-        lineStyle: { width: 2.25, color: color("accent") },
-        itemStyle: { color: color("accent") },
-        areaStyle: {
-          color: {
-            type: "linear",
-            x: 0,
-            y: 0,
-            x2: 0,
-            y2: 1,
-            colorStops: [
-              { offset: 0, color: `${color("accent")}3d` },
-              { offset: 1, color: `${color("accent")}05` },
-            ],
-          },
-        },
-      },
+      line(
+        points.map((p, i) => (i < last ? p.clicks : null)),
+        "solid",
+      ),
+      // The newest bucket is still filling: a dashed line says that its dip is none.
+      line(
+        points.map((p, i) => (i >= last - 1 ? p.clicks : null)),
+        "dashed",
+      ),
     ],
   };
+
+  function line(data: (number | null)[], type: "solid" | "dashed") {
+    return {
+      type: "line",
+      name: texts.overview.clicks,
+      data,
+      symbol: "circle",
+      symbolSize: 7,
+      showSymbol: false,
+      lineStyle: { width: 2.25, color: color("accent"), type },
+      itemStyle: { color: color("accent") },
+      areaStyle: {
+        color: {
+          type: "linear",
+          x: 0,
+          y: 0,
+          x2: 0,
+          y2: 1,
+          colorStops: [
+            { offset: 0, color: `${color("accent")}3d` },
+            { offset: 1, color: `${color("accent")}05` },
+          ],
+        },
+      },
+    };
+  }
 }
 
 /** Elements, not HTML: the content policy allows no style in markup. */
 function bubble(interval: Interval, point: { at: Date; clicks: number } | undefined): HTMLElement {
   const box = document.createElement("div");
   if (point) {
-    box.className = "rounded-lg border border-line bg-panel px-3 py-2 text-sm text-text shadow-lg";
+    box.className = "font-sans rounded-lg border border-line bg-panel px-3 py-2 text-sm text-text shadow-lg";
     const time = document.createElement("div");
     time.className = "text-quiet text-xs";
     time.textContent = moment(point.at, interval);

@@ -12,6 +12,7 @@ import { CopyButton } from "../ui/CopyButton";
 import { LinkList } from "./LinkList";
 import { NewLinkDialog } from "./NewLinkDialog";
 import { SearchBox } from "./SearchBox";
+import type { LinksSearch } from "./search";
 
 const route = getRouteApi("/inside/");
 
@@ -22,11 +23,12 @@ export function LinksPage() {
   const [creating, setCreating] = useState(false);
   const [created, setCreated] = useState<Link | null>(null);
 
-  const choosePeriod = (p: Period) =>
-    navigate({ search: (was) => ({ ...was, period: p }), replace: true, resetScroll: false });
+  // What is as it was anyway stays out of the address.
+  const show = (next: LinksSearch) => void navigate({ search: next, replace: true, resetScroll: false });
+  const choosePeriod = (p: Period) => show({ ...(p !== defaultPeriod && { period: p }), ...(q && { q }) });
   const search = (text: string) => {
     setCreated(null);
-    void navigate({ search: (was) => ({ ...was, q: text }), replace: true, resetScroll: false });
+    show({ ...(period !== defaultPeriod && { period }), ...(text && { q: text }) });
   };
 
   return (

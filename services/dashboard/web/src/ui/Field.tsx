@@ -38,7 +38,7 @@ export function Field({ label, hint, error, prefix, required, className = "", ..
         />
       </div>
       {error ? (
-        <p id={`${id}-error`} className="mt-1.5 text-down text-sm">
+        <p id={`${id}-error`} role="alert" className="mt-1.5 text-down text-sm">
           {error}
         </p>
       ) : (

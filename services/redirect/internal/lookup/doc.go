@@ -1,0 +1,31 @@
+// Package lookup finds the record of an address: in this process (L1), in the
+// region's Redis (L2), or by asking the links service (origin).
+//
+// What it promises, by number, with a test for each:
+//
+//  1. Never below the floor. Once this process has heard that a key is at revision
+//     N, no answer below N is stored or served, whichever way it came: a fill that
+//     read before the change, a lagging replica, an origin answer from before the
+//     commit. The newest revisions heard of are the floors (floors.go). A hit
+//     checks its floor too, so a write that L1 had buffered when the invalidation
+//     came cannot bring the old entry back; and after storing, a fill looks at the
+//     floor once more and removes what it stored, so that the old entry is gone
+//     before its floor is.
+//  2. Never across a flush. A flush moves the epoch. Every entry carries the epoch
+//     at which its fill began, and an entry of an older epoch is not trusted, so a
+//     fill that began before a flush cannot pass for fresh, however late it ends.
+//  3. Never wrong for long. An invalidation that did not arrive is noticed by its
+//     position, a lost connection by the subscription, silence by the lease: an
+//     entry is trusted only while heartbeats come (Lease), and for one second after
+//     the origin itself confirmed it. While heartbeats are missing, or say that
+//     Redis is being filled, L2 is not trusted either: the origin is asked first.
+//  4. Never empty-handed. A flush does not throw entries away, it only makes them
+//     ask again. When neither L2 nor the origin answers, an entry goes on being
+//     served, for StaleFor at most and never below its floor, and is counted.
+//  5. Never a false "no". When nobody could be asked, the answer is ErrUnavailable,
+//     not "unknown link".
+//  6. Never a stampede. One question per key at a time, a bound on questions to the
+//     origin, circuit breakers before Redis and the origin.
+//
+// A hit allocates nothing and logs nothing.
+package lookup

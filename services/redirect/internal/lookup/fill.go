@@ -1,0 +1,182 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/linkcache"
+)
+
+// errOldAnswer says that the origin answered with less than what this process has
+// heard of: it reads a replica that lags, or something is broken.
+var errOldAnswer = errors.New("the origin's answer is older than what was announced")
+
+type l2Answer struct {
+	record linkcache.Record
+	ok     bool
+}
+
+// answer is where a fill has got to: the entry, and whether L1 may keep it.
+type answer struct {
+	entry  *Entry
+	source Source
+	keep   bool
+}
+
+// fill asks L2 and the origin for a key and stores the answer in L1. Everything
+// that decides whether the answer may be trusted is read before anyone is asked.
+func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) {
+	epoch, began := l.epoch.Load(), l.since(time.Now())
+	need := l.floors.at(h)
+	if held := l.l1.getString(h, key); held != nil {
+		need = max(need, held.Revision)
+	}
+	a, err := l.ask(ctx, key, need, began < l.lease.Load() && !l.filling.Load())
+	if err != nil {
+		return found{}, err
+	}
+	e := a.entry
+	e.epoch, e.filled, e.fresh = epoch, began, began+l.life(e)
+	if a.source == Origin {
+		e.confirmed = began + int64(confirmedFor)
+	}
+	if a.keep && l.epoch.Load() == epoch && e.Revision >= l.floors.at(h) {
+		l.l1.set(h, e)
+		// An invalidation between the check and the set has deleted nothing yet.
+		if e.Revision < l.floors.at(h) {
+			l.l1.del(h)
+		}
+	}
+	return found{entry: e, source: a.source}, nil
+}
+
+// life is how long an entry is trusted, with a tenth of jitter, so that entries
+// that were filled together do not ask together.
+func (l *Lookup) life(e *Entry) int64 {
+	ttl := l.ttl
+	if e.Revision == 0 || e.Version == 0 { // no record: nothing but the origin's "no"
+		ttl = min(ttl, unknownFor)
+	}
+	return int64(ttl) - rand.Int64N(int64(ttl)/10+1)
+}
+
+// ask asks L2, unless it cannot be trusted, then the origin. No answer is below
+// need.
+func (l *Lookup) ask(ctx context.Context, key string, need uint64, trustL2 bool) (answer, error) {
+	if trustL2 {
+		if r, ok := l.readL2(ctx, key, need); ok {
+			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
+		}
+	}
+	a, err := l.askOrigin(ctx, key, need)
+	if err != nil && !trustL2 {
+		// Better an answer that may be old than none. It is not kept: the next
+		// visitor asks again.
+		if r, ok := l.readL2(ctx, key, need); ok && !r.Deleted() {
+			return answer{entry: newEntry(key, r), source: Stale}, nil
+		}
+	}
+	return a, err
+}
+
+func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64) (answer, error) {
+	link, err := l.resolve(ctx, key)
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if link == nil {
+		return answer{entry: unknown(key, need), source: Origin, keep: true}, nil
+	}
+	entries, err := linkcache.Entries(link)
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	entry := entries[0]
+	if entry.Record.Status == 0 {
+		entry.Record.Status = linkcache.DefaultStatus
+	}
+	if entry.Key != key {
+		// The origin found it under another spelling. Invalidations will name that
+		// one, so this one is not kept anywhere.
+		return answer{entry: newEntry(entry.Key, entry.Record), source: Origin}, nil
+	}
+	if entry.Record.Revision < need {
+		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, errOldAnswer)
+	}
+	if l.writeL2(ctx, entry) == linkcache.Stale {
+		// Redis has heard of something newer: the origin was read before its commit.
+		if r, ok := l.readL2(ctx, key, max(need, entry.Record.Revision+1)); ok {
+			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
+		}
+	}
+	return answer{entry: newEntry(key, entry.Record), source: Origin, keep: true}, nil
+}
+
+// readL2 says false for everything that is no answer: nothing there, below need,
+// Redis away.
+func (l *Lookup) readL2(ctx context.Context, key string, need uint64) (linkcache.Record, bool) {
+	ctx, cancel := context.WithTimeout(ctx, l2Timeout)
+	defer cancel()
+	a, err := l.l2Breaker.Execute(func() (l2Answer, error) {
+		r, ok, err := l.records.Get(ctx, key)
+		return l2Answer{record: r, ok: ok}, err
+	})
+	switch {
+	case err != nil:
+		l.metrics.l2Fail.Inc()
+	case !a.ok || a.record.Revision < need:
+		l.metrics.l2Miss.Inc()
+	default:
+		l.metrics.l2Hit.Inc()
+		return a.record, true
+	}
+	return linkcache.Record{}, false
+}
+
+// writeL2 saves the origin the next edge's question. What it cannot write, the
+// next edge asks.
+func (l *Lookup) writeL2(ctx context.Context, entry linkcache.Entry) linkcache.Outcome {
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	outcome := linkcache.Applied
+	_, err := l.l2Breaker.Execute(func() (l2Answer, error) {
+		outcomes, err := l.records.Put(ctx, []linkcache.Entry{entry})
+		if err == nil {
+			outcome = outcomes[0]
+		}
+		return l2Answer{}, err
+	})
+	if err != nil {
+		l.metrics.l2Fail.Inc()
+	}
+	return outcome
+}
+
+// resolve asks the origin, when it is this question's turn.
+func (l *Lookup) resolve(ctx context.Context, key string) (*eventspb.LinkChanged, error) {
+	host, slug, ok := linkcache.SplitKey(key)
+	if !ok {
+		return nil, nil //nolint:nilnil // no address, no link
+	}
+	turn := time.NewTimer(originQueue)
+	defer turn.Stop()
+	select {
+	case l.asking <- struct{}{}:
+		defer func() { <-l.asking }()
+	case <-turn.C:
+		l.metrics.originRefused.Inc()
+		return nil, errors.New("too many questions to the origin are under way")
+	}
+	return l.originBreaker.Execute(func() (*eventspb.LinkChanged, error) {
+		l.metrics.originRequest.Inc()
+		link, err := l.origin.Resolve(ctx, host, slug)
+		if err != nil {
+			l.metrics.originFail.Inc()
+		}
+		return link, err
+	})
+}

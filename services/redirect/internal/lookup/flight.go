@@ -1,0 +1,49 @@
+package lookup
+
+import (
+	"context"
+	"sync"
+)
+
+// found is what a fill returns.
+type found struct {
+	entry  *Entry
+	source Source
+}
+
+// flight is one fill under way, whoever waits for it.
+type flight struct {
+	done  chan struct{} // closed when found and err are set
+	found found
+	err   error
+}
+
+// flights makes sure that there is one fill per key at a time. A fill goes on when
+// nobody waits any more: its answer is wanted for the next visitor.
+type flights struct {
+	mu      sync.Mutex
+	byKey   map[string]*flight
+	running sync.WaitGroup
+}
+
+// join returns the flight of a key and starts it if there is none. ctx must
+// outlive the request.
+func (f *flights) join(ctx context.Context, key string, fill func(ctx context.Context) (found, error)) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if under := f.byKey[key]; under != nil {
+		return under
+	}
+	fl := &flight{done: make(chan struct{})}
+	f.byKey[key] = fl
+	f.running.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, fillTimeout)
+		defer cancel()
+		fl.found, fl.err = fill(ctx)
+		f.mu.Lock()
+		delete(f.byKey, key)
+		f.mu.Unlock()
+		close(fl.done)
+	})
+	return fl
+}

@@ -1,0 +1,244 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/linkcache"
+)
+
+// ErrUnavailable says that nobody who was asked knew: neither Redis nor the origin
+// answered, or too many questions were under way.
+var ErrUnavailable = errors.New("neither redis nor the origin answered")
+
+const (
+	// Lease is how long silence on the channel is taken for "nothing has changed".
+	// Heartbeats come every half second. With it, a change that this process never
+	// hears of is served at most Lease plus one fill later: within two seconds.
+	Lease = 1750 * time.Millisecond
+	// confirmedFor is how long an answer of the origin is trusted without a lease.
+	confirmedFor = time.Second
+	// StaleFor bounds how long an entry is served that nobody could confirm.
+	StaleFor = 24 * time.Hour
+
+	// unknownFor is how long an address is remembered to have no link. A create
+	// invalidates it like any other change.
+	unknownFor = 3 * time.Second
+
+	l2Timeout   = 150 * time.Millisecond
+	putTimeout  = 250 * time.Millisecond
+	fillTimeout = 2 * time.Second
+	// patience is how long a visitor waits for confirmation of an entry that could
+	// be served unconfirmed.
+	patience = 100 * time.Millisecond
+	// attempts bounds how often one look-up starts again because something changed
+	// under its hands.
+	attempts = 3
+
+	// originInFlight bounds the questions to the origin under way, and with them
+	// what a flood of made-up slugs does to Postgres. originQueue is how long one
+	// more may wait for its turn.
+	originInFlight = 64
+	originQueue    = 50 * time.Millisecond
+
+	breakerFailures = 3
+	breakerOpen     = 500 * time.Millisecond
+)
+
+// records is L2. The tests put a gate before the real one.
+type records interface {
+	Get(ctx context.Context, key string) (linkcache.Record, bool, error)
+	Put(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
+}
+
+// Settings of a Lookup.
+type Settings struct {
+	MaxBytes int64         // what L1 may cost
+	Counters int64         // ten for each entry that is expected to fit
+	TTL      time.Duration // how long an entry is trusted, jittered by a tenth
+}
+
+// Lookup finds records. It is safe for concurrent use.
+type Lookup struct {
+	l1      *l1
+	records records
+	origin  *OriginClient
+	ttl     time.Duration
+	base    time.Time
+	log     *slog.Logger
+	metrics metrics
+
+	floors  floors
+	epoch   atomic.Uint64
+	lease   atomic.Int64 // until when the channel is trusted, see since
+	filling atomic.Bool  // Redis may lack records or hold old ones
+
+	flights       flights
+	asking        chan struct{} // one token for each question under way
+	l2Breaker     *gobreaker.CircuitBreaker[l2Answer]
+	originBreaker *gobreaker.CircuitBreaker[*eventspb.LinkChanged]
+}
+
+// New returns a Lookup that trusts nothing until a Feed tells it what changes.
+func New(store records, origin *OriginClient, settings Settings, registry prometheus.Registerer, log *slog.Logger) (*Lookup, error) {
+	cache, err := newL1(settings.MaxBytes, settings.Counters)
+	if err != nil {
+		return nil, err
+	}
+	breaker := func(name string) gobreaker.Settings {
+		return gobreaker.Settings{
+			Name:        name,
+			MaxRequests: 1,
+			Timeout:     breakerOpen,
+			ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
+			OnStateChange: func(name string, from, to gobreaker.State) {
+				if from == gobreaker.StateClosed || to == gobreaker.StateClosed {
+					log.Warn("circuit breaker", "of", name, "from", from.String(), "to", to.String())
+				}
+			},
+		}
+	}
+	return &Lookup{
+		l1:            cache,
+		records:       store,
+		origin:        origin,
+		ttl:           settings.TTL,
+		base:          time.Now(),
+		log:           log,
+		metrics:       newMetrics(registry, cache.bytes),
+		flights:       flights{byKey: map[string]*flight{}},
+		asking:        make(chan struct{}, originInFlight),
+		l2Breaker:     gobreaker.NewCircuitBreaker[l2Answer](breaker("redis")),
+		originBreaker: gobreaker.NewCircuitBreaker[*eventspb.LinkChanged](breaker("origin")),
+	}, nil
+}
+
+// Run waits until ctx is done and the fills under way have ended. Nothing may be
+// looked up after that.
+func (l *Lookup) Run(ctx context.Context) error {
+	<-ctx.Done()
+	l.flights.running.Wait()
+	l.l1.cache.Close()
+	l.origin.Close()
+	return nil
+}
+
+// since is a time on this process's own clock, which no one sets back.
+func (l *Lookup) since(t time.Time) int64 { return int64(t.Sub(l.base)) }
+
+// Find returns what is known of a key (package linkcache). The context must
+// outlive the request, because a fill may: never pass a request's own.
+func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
+	h, t := l.l1.hash(key), l.since(now)
+	e := l.l1.get(h, key)
+	if e != nil && e.Revision < l.floors.at(h) {
+		e = nil
+	}
+	if e != nil && l.trusted(e, t) {
+		l.metrics.l1Hit.Inc()
+		return e, L1, nil
+	}
+	l.metrics.l1Miss.Inc()
+	if e != nil && t >= e.fresh {
+		l.metrics.invalidation[byAge].Inc()
+	}
+	return l.miss(ctx, string(key), h, e, t)
+}
+
+func (l *Lookup) trusted(e *Entry, t int64) bool {
+	return e.epoch == l.epoch.Load() && t < e.fresh && (t < l.lease.Load() || t < e.confirmed)
+}
+
+// miss asks others. e is what L1 holds and does not trust, or nil.
+func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int64) (*Entry, Source, error) {
+	servable := e != nil && e.Found && t-e.filled < int64(StaleFor)
+	if servable && l.allDown() {
+		return l.unconfirmed(h, e)
+	}
+	var giveUp <-chan time.Time // nil waits for ever: a fill has its own limit
+	if servable {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		giveUp = timer.C
+	}
+	var last found
+	for range attempts {
+		fl := l.flights.join(ctx, key, func(ctx context.Context) (found, error) { return l.fill(ctx, key, h) })
+		select {
+		case <-fl.done:
+		case <-giveUp:
+			return l.unconfirmed(h, e)
+		}
+		if fl.err != nil {
+			if servable {
+				return l.unconfirmed(h, e)
+			}
+			return nil, Origin, fl.err
+		}
+		// The flight may have begun before this look-up, and before something that
+		// was heard of since.
+		last = fl.found
+		if last.entry.Revision < l.floors.at(h) {
+			last.entry = nil
+			continue
+		}
+		if last.entry.epoch == l.epoch.Load() {
+			break
+		}
+	}
+	if last.entry == nil {
+		return nil, Origin, ErrUnavailable
+	}
+	if last.source == Stale {
+		l.metrics.stale.Inc()
+	}
+	return last.entry, last.source, nil
+}
+
+// unconfirmed serves what L1 holds because nobody answered in time, unless this
+// process itself has heard of something newer.
+func (l *Lookup) unconfirmed(h uint64, e *Entry) (*Entry, Source, error) {
+	if e.Revision < l.floors.at(h) {
+		return nil, Stale, ErrUnavailable
+	}
+	l.metrics.stale.Inc()
+	return e, Stale, nil
+}
+
+func (l *Lookup) allDown() bool {
+	return l.l2Breaker.State() == gobreaker.StateOpen && l.originBreaker.State() == gobreaker.StateOpen
+}
+
+// invalidate notes that keys are at a revision, and drops what is older.
+func (l *Lookup) invalidate(keys []string, revision uint64, why reason) {
+	now := l.since(time.Now())
+	for _, key := range keys {
+		h := l.l1.hashString(key)
+		// The floor first: whoever stores from here on sees it, and whoever stored
+		// before is deleted below.
+		if l.floors.raise(h, revision, now) {
+			l.flush(byGap)
+		}
+		if e := l.l1.getString(h, key); e == nil || e.Revision < revision {
+			l.l1.del(h)
+		}
+		l.metrics.invalidation[why].Inc()
+	}
+}
+
+// flush makes every entry ask again. Nothing is thrown away: what cannot be
+// confirmed may have to be served.
+func (l *Lookup) flush(why reason) {
+	l.epoch.Add(1)
+	l.metrics.invalidation[why].Inc()
+}
+
+// Empty says whether L1 holds nothing, for the readiness check.
+func (l *Lookup) Empty() bool { return l.l1.bytes() == 0 }
