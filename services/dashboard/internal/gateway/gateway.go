@@ -61,11 +61,6 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpapi.Write(r.Context(), w, tooLarge())
 		return
 	}
-	if r.ContentLength == 0 {
-		// The server's read limit would end an event stream after half a minute.
-		// A writer that does not support it has no such limit.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	}
 	r.Body = http.MaxBytesReader(w, r.Body, MaxBodyBytes)
 	g.proxy.ServeHTTP(w, r)
 }

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -151,29 +150,4 @@ func TestLargeBodiesAreRefused(t *testing.T) {
 	check("announced", bytes.NewReader(append(largest, 'x')), 413)
 	// A reader of unknown length is sent in chunks.
 	check("in chunks", io.MultiReader(bytes.NewReader(largest), strings.NewReader("x")), 413)
-}
-
-func TestEventStreamsOutliveTheReadLimit(t *testing.T) {
-	const limit = 50 * time.Millisecond
-	service := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		flush := http.NewResponseController(w)
-		ticks := time.NewTicker(limit)
-		defer ticks.Stop()
-		for range 5 {
-			select {
-			case <-ticks.C:
-			case <-r.Context().Done():
-				return
-			}
-			_, _ = w.Write([]byte("data: 1\n\n"))
-			_ = flush.Flush()
-		}
-	})
-	front := inFront(t, service, func(s *httptest.Server) { s.Config.ReadTimeout = limit })
-	answer := send(t, http.MethodGet, front+"/v1/links/live", nil, nil)
-	b, err := io.ReadAll(answer.Body)
-	if err != nil || strings.Count(string(b), "data:") != 5 {
-		t.Errorf("the stream ended after %d events: %v", strings.Count(string(b), "data:"), err)
-	}
 }

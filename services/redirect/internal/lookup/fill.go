@@ -58,7 +58,7 @@ func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) 
 // that were filled together do not ask together.
 func (l *Lookup) life(e *Entry) int64 {
 	ttl := l.ttl
-	if e.Revision == 0 || e.Version == 0 { // no record: nothing but the origin's "no"
+	if e.Version == 0 { // no record: only the origin saying no
 		ttl = min(ttl, unknownFor)
 	}
 	return int64(ttl) - rand.Int64N(int64(ttl)/10+1)
