@@ -19,7 +19,7 @@ import (
 // Limits of one request. A slow client holds a connection, not the process.
 const (
 	readHeaderTimeout = 5 * time.Second
-	bodyTimeout       = 30 * time.Second
+	readTimeout       = 30 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 )
@@ -45,31 +45,19 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 // New returns a server that has grace to answer what it has begun when it is
 // stopped. Answers have no write limit, because exports and event streams are
 // long: whoever writes them bounds them.
-func New(listener net.Listener, handler http.Handler, grace time.Duration, log *slog.Logger, options ...Option) *Server {
-	s := &Server{
+func New(listener net.Listener, handler http.Handler, grace time.Duration, log *slog.Logger) *Server {
+	return &Server{
 		listener: listener,
 		grace:    grace,
 		http: &http.Server{
-			Handler:           withoutReadLimit(handler),
+			Handler:           handler,
 			ReadHeaderTimeout: readHeaderTimeout,
-			ReadTimeout:       bodyTimeout,
+			ReadTimeout:       readTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		},
 	}
-	for _, option := range options {
-		option(s)
-	}
-	return s
-}
-
-// Option changes a limit.
-type Option func(*Server)
-
-// WithBodyTimeout sets how long a client may take to send a request's body.
-func WithBodyTimeout(limit time.Duration) Option {
-	return func(s *Server) { s.http.ReadTimeout = limit }
 }
 
 // Run serves until ctx is done, then stops in two phases: no new connections,
@@ -93,17 +81,4 @@ func (s *Server) Run(ctx context.Context) error {
 		err = errors.Join(err, serveErr)
 	}
 	return err
-}
-
-// withoutReadLimit lifts the read limit once a request without a body is there:
-// net/http goes on reading to notice that the client left, and when the limit ends
-// that read it takes the client for gone and cancels the request, so an event
-// stream would end after half a minute.
-func withoutReadLimit(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength == 0 {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // what cannot do it has no limit
-		}
-		next.ServeHTTP(w, r)
-	})
 }

@@ -40,7 +40,7 @@ func get(t *testing.T, url string) (int, string) {
 
 // start serves handler until the returned function is called, which returns
 // what Run returned.
-func start(t *testing.T, handler http.Handler, grace time.Duration, options ...httpserver.Option) (url string, stop func() error) {
+func start(t *testing.T, handler http.Handler, grace time.Duration) (url string, stop func() error) {
 	t.Helper()
 	listener, err := httpserver.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -48,9 +48,7 @@ func start(t *testing.T, handler http.Handler, grace time.Duration, options ...h
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() {
-		done <- httpserver.New(listener, handler, grace, slog.New(slog.DiscardHandler), options...).Run(ctx)
-	}()
+	go func() { done <- httpserver.New(listener, handler, grace, slog.New(slog.DiscardHandler)).Run(ctx) }()
 	return "http://" + listener.Addr().String(), func() error {
 		cancel()
 		return <-done
@@ -99,27 +97,6 @@ func TestAnEndlessAnswerIsCutAfterTheGracePeriod(t *testing.T) {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	<-begun
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-}
-
-// The limit on reading a request must not end its answer.
-func TestALongAnswerOutlivesTheReadLimit(t *testing.T) {
-	const limit = 20 * time.Millisecond
-	url, stop := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		timer := time.NewTimer(3 * limit)
-		defer timer.Stop()
-		select {
-		case <-r.Context().Done():
-			_, _ = w.Write([]byte("cancelled"))
-		case <-timer.C:
-			_, _ = w.Write([]byte("whole"))
-		}
-	}), time.Minute, httpserver.WithBodyTimeout(limit))
-	if _, body := get(t, url); body != "whole" {
-		t.Errorf("got %q", body)
-	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}

@@ -33,8 +33,9 @@ import (
 const Group = "clicks"
 
 const (
-	// parallelInserts bounds the inserts that run at once. ClickHouse uses several
-	// cores for one insert already; more than a few only take each other's turns.
+	// parallelInserts bounds the inserts that run at once, and the batches that are
+	// in memory as rows. ClickHouse uses several cores for one insert already; more
+	// than a few only take each other's turns.
 	parallelInserts = 4
 	// maxBatchBytes closes a batch early when records are large: 50,000 ordinary
 	// clicks have about as much.
@@ -76,7 +77,7 @@ type Consumer struct {
 	enricher *enrich.Enricher
 	visitors *enrich.Visitors
 	metrics  *Metrics
-	slots    chan struct{}
+	slots    chan *columns
 	log      *slog.Logger
 
 	mu    sync.Mutex
@@ -96,9 +97,12 @@ func newConsumer(options []kgo.Opt, rows store, keys enrich.KeyStore, settings S
 		enricher: enrich.New(),
 		visitors: enrich.NewVisitors(keys, time.Now),
 		metrics:  metrics,
-		slots:    make(chan struct{}, parallelInserts),
+		slots:    make(chan *columns, parallelInserts),
 		log:      log,
 		lanes:    map[int32]*lane{},
+	}
+	for range parallelInserts {
+		c.slots <- &columns{}
 	}
 	if settings.Instance != "" {
 		options = append(slices.Clone(options), kgo.InstanceID(settings.Instance))

@@ -62,10 +62,9 @@ type lane struct {
 	enricher  *enrich.Enricher
 	visitors  *enrich.Visitors
 	metrics   *Metrics
-	slots     chan struct{} // inserts that may run at once, over all lanes
+	slots     chan *columns // the buffers that all lanes share: who has one may insert
 	log       *slog.Logger
 
-	rows     columns
 	dead     []*kgo.Record
 	trouble  atomic.Pointer[string] // what is failing now, for the readiness check
 	stopping chan struct{}          // closed: take no more, give up instead of trying again
@@ -114,8 +113,17 @@ func (l *lane) finish(ctx context.Context, b batch) error {
 	}); err != nil {
 		return err
 	}
+	var rows *columns
+	select {
+	case rows = <-l.slots:
+		defer func() { l.slots <- rows }()
+	case <-l.stopping:
+		return errStopped
+	case <-ctx.Done():
+		return errStopped
+	}
 	if err := l.retry(ctx, "enriching", insertTimeout, func(ctx context.Context) error {
-		return l.fill(ctx, b.records)
+		return l.fill(ctx, rows, b.records)
 	}); err != nil {
 		return err
 	}
@@ -126,7 +134,7 @@ func (l *lane) finish(ctx context.Context, b batch) error {
 			return err
 		}
 	}
-	duplicates, err := l.insert(ctx, b)
+	duplicates, err := l.insert(ctx, b, rows)
 	if err != nil {
 		return err
 	}
@@ -136,18 +144,18 @@ func (l *lane) finish(ctx context.Context, b batch) error {
 	}); err != nil {
 		return err
 	}
-	l.metrics.inserted.Add(float64(l.rows.len()))
+	l.metrics.inserted.Add(float64(rows.len()))
 	l.metrics.deduplicated.Add(float64(duplicates))
 	l.metrics.dead.Add(float64(len(l.dead)))
-	for _, ts := range l.rows.ts {
+	for _, ts := range rows.ts {
 		l.metrics.lag.Observe(inserted.Sub(ts).Seconds())
 	}
 	return nil
 }
 
 // fill decodes and enriches the records; what is no click becomes a dead record.
-func (l *lane) fill(ctx context.Context, records []*kgo.Record) error {
-	l.rows.reset()
+func (l *lane) fill(ctx context.Context, rows *columns, records []*kgo.Record) error {
+	rows.reset()
 	l.dead = l.dead[:0]
 	var (
 		click eventspb.Click
@@ -167,7 +175,7 @@ func (l *lane) fill(ctx context.Context, records []*kgo.Record) error {
 			day = d
 		}
 		row := l.enricher.Row(&click, key)
-		l.rows.append(&row)
+		rows.append(&row)
 	}
 	return nil
 }
@@ -185,29 +193,21 @@ func decode(value []byte, click *eventspb.Click) error {
 // insert inserts the filled rows and returns how many were there already. An
 // attempt after the first, in this process or in the range's earlier owner, looks
 // before it inserts, for the count alone: what keeps rows single is the token.
-func (l *lane) insert(ctx context.Context, b batch) (duplicates int, err error) {
-	if l.rows.len() == 0 {
+func (l *lane) insert(ctx context.Context, b batch, rows *columns) (duplicates int, err error) {
+	if rows.len() == 0 {
 		return 0, nil
-	}
-	select {
-	case l.slots <- struct{}{}:
-		defer func() { <-l.slots }()
-	case <-l.stopping:
-		return 0, errStopped
-	case <-ctx.Done():
-		return 0, errStopped
 	}
 	repeated := b.redone
 	err = l.retry(ctx, "inserting", insertTimeout, func(ctx context.Context) error {
 		if repeated {
-			n, err := l.store.present(ctx, &l.rows)
+			n, err := l.store.present(ctx, rows)
 			if err != nil {
 				return err
 			}
 			duplicates = n
 		}
 		repeated = true
-		return l.store.insert(ctx, l.topic.token(l.partition, b.span), &l.rows)
+		return l.store.insert(ctx, l.topic.token(l.partition, b.span), rows)
 	})
 	return duplicates, err
 }

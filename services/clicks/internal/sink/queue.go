@@ -8,8 +8,8 @@ import (
 )
 
 // limits close a batch, whichever comes first. Bytes are those of the records'
-// values; with maxBatchBytes they bound the memory of a partition to about three
-// times that: one batch being inserted, the next one, and its rows.
+// values: they bound the memory of a partition to about twice that, one batch in
+// hand and the next one.
 type limits struct {
 	rows  int
 	bytes int
