@@ -70,7 +70,11 @@ func (s *stack) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = output.Close() }()
-	s.cmd = exec.Command(filepath.Join(s.bin, "stack"), "up", "--dir", s.dir, "--bin", s.bin)
+	args := []string{"up", "--dir", s.dir, "--bin", s.bin}
+	if broker := os.Getenv("LINKSTREAM_E2E_BROKER"); broker != "" {
+		args = append(args, "--broker", broker)
+	}
+	s.cmd = exec.Command(filepath.Join(s.bin, "stack"), args...)
 	s.cmd.Env = append(os.Environ(), "REGIONS=fra ash", "EDGES=2", "LINKSTREAM_PORT_BASE="+strconv.Itoa(s.base))
 	s.cmd.Stdout, s.cmd.Stderr = output, output
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

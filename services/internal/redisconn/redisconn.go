@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
@@ -18,6 +19,7 @@ const (
 	dialTimeout    = 500 * time.Millisecond
 	commandTimeout = 250 * time.Millisecond
 	poolTimeout    = 100 * time.Millisecond
+	retryBackoff   = 5 * time.Millisecond
 )
 
 // Open returns a client for redis://[user:password@]host:port[/db]. It does not
@@ -27,6 +29,8 @@ func Open(url string) (*redis.Client, error) { return OpenPatient(url, commandTi
 // OpenPatient is Open for whoever sends many commands in one round trip and has
 // nobody waiting: it gives a round trip the given time.
 func OpenPatient(url string, roundTrip time.Duration) (*redis.Client, error) {
+	// The library writes text to stderr about what it also returns as errors.
+	logging.Disable()
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("reading the Redis URL: %w", err)
@@ -36,7 +40,12 @@ func OpenPatient(url string, roundTrip time.Duration) (*redis.Client, error) {
 	options.WriteTimeout = roundTrip
 	options.PoolTimeout = poolTimeout
 	options.ContextTimeoutEnabled = true
+	// One retry covers a connection that Redis closed while it lay in the pool. A
+	// Redis that is away is noticed at once: callers have somebody else to ask, or
+	// wait in their own way.
 	options.MaxRetries = 1
+	options.MinRetryBackoff, options.MaxRetryBackoff = time.Millisecond, retryBackoff
+	options.DialerRetries = 1
 	// Redis 7.0 knows neither CLIENT SETINFO nor maintenance notifications, and
 	// answers both with an error.
 	options.DisableIdentity = true

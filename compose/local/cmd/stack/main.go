@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/linkstream/linkstream/compose/local/internal/console"
+	"github.com/linkstream/linkstream/compose/local/internal/plan"
 	"github.com/linkstream/linkstream/compose/local/internal/stack"
 )
 
@@ -52,13 +54,14 @@ Environment:
   REGIONS                 names of the regions, parted by spaces (default "fra ash")
   EDGES                   edges in each region (default 1)
   LINKSTREAM_PORT_BASE    added to every port (default 0)
+  LINKSTREAM_LOCAL_BROKER embedded or kafka, as --broker (default embedded)
   LINKSTREAM_CHDB_LIB     path of libchdb.so (default: where install.sh puts it)
 
 Every other LINKSTREAM_* variable reaches the services, but for the addresses and names that the stack sets itself:
 LINKSTREAM_LOG_LEVEL=debug make run.`
 
 func run(ctx context.Context, force <-chan struct{}, args []string, stdout io.Writer) error {
-	var dir, bin, only string
+	var dir, bin, broker, only string
 	out := console.New(stdout)
 	root := &cobra.Command{
 		Use: "stack", Short: "Run linkstream on this machine, without Docker", Long: about,
@@ -72,16 +75,22 @@ func run(ctx context.Context, force <-chan struct{}, args []string, stdout io.Wr
 			if only != "" && only != "stores" {
 				return fmt.Errorf("--only: %q is not known; \"stores\" is", only)
 			}
+			kind, err := plan.ParseBrokerKind(broker)
+			if err != nil {
+				return fmt.Errorf("--broker: %w", err)
+			}
 			if bin == "" {
 				bin = filepath.Join(dir, "bin")
 			}
 			return stack.Up(ctx, stack.Options{
-				Dir: dir, Bin: bin, StoresOnly: only == "stores",
+				Dir: dir, Bin: bin, Broker: kind, StoresOnly: only == "stores",
 				Environ: os.Environ(), Getenv: os.Getenv, Console: out, Force: force,
 			})
 		},
 	}
 	up.Flags().StringVar(&bin, "bin", "", "folder of the built binaries (default: bin in the stack's folder)")
+	up.Flags().StringVar(&broker, "broker", cmp.Or(os.Getenv("LINKSTREAM_LOCAL_BROKER"), plan.EmbeddedBroker.String()),
+		"\"embedded\", or \"kafka\" for Apache Kafka, which compose/local/kafka/fetch.sh fetches")
 	up.Flags().StringVar(&only, "only", "", "\"stores\" starts no services and migrates nothing, to run single services by hand")
 
 	root.AddCommand(up,

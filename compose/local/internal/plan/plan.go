@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +25,7 @@ const (
 	portRedis      = 16379 // + r
 	portPostgres   = 15432
 	portBroker     = 19092
+	portController = 19093 // Apache Kafka's
 	portClickHouse = 18123
 
 	adminDashboard    = 9000
@@ -55,7 +55,8 @@ type Kind int
 const (
 	KindPostgres Kind = iota
 	KindRedis
-	KindBroker
+	KindBroker // the embedded one
+	KindKafka
 	KindClickHouse
 	KindService
 )
@@ -76,7 +77,7 @@ type Process struct {
 	Name   string
 	Kind   Kind
 	Tier   Tier
-	Binary string // file in Settings.Bin; empty for the system's own Postgres and Redis
+	Binary string // file in Settings.Bin; empty for programs that are not ours
 	Env    map[string]string
 	Ports  []ports.Use // the first is the one that clients use
 	Ready  string      // URL or address to ask
@@ -131,7 +132,7 @@ func (p *Plan) addStores() {
 	for r, region := range p.Settings.Regions {
 		p.store(Process{Name: "redis-" + region, Kind: KindRedis, Ready: p.addr(portRedis + r)}, portRedis+r)
 	}
-	p.store(Process{Name: Broker, Kind: KindBroker, Binary: "broker", Ready: p.KafkaBrokers}, portBroker)
+	p.addBroker()
 	p.store(Process{
 		Name: ClickHouse, Kind: KindClickHouse, Binary: "clickhouse", Ready: "http://" + p.addr(portClickHouse) + "/ping",
 		Env: map[string]string{"TZ": "UTC"}, // the server's time zone is what DateTime without one means
@@ -193,10 +194,14 @@ func (p *Plan) addServices() {
 	})
 }
 
-func (p *Plan) store(process Process, port int) {
+func (p *Plan) store(process Process, listen ...int) {
 	process.Tier = TierStore
-	process.Ports = []ports.Use{p.use(port, process.Name)}
-	process.Data = filepath.Join(p.Settings.Root, "data", process.Name)
+	for _, port := range listen {
+		process.Ports = append(process.Ports, p.use(port, process.Name))
+	}
+	if process.Data == "" {
+		process.Data = p.Settings.data(process.Name)
+	}
 	p.Processes = append(p.Processes, process)
 }
 

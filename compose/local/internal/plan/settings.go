@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,14 +20,15 @@ type Settings struct {
 	Regions  []string
 	Edges    int // in each region
 	PortBase int // added to every port
+	Broker   BrokerKind
 	Root     string
 	Bin      string
 }
 
 var regionName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
-// ReadSettings reads REGIONS, EDGES and LINKSTREAM_PORT_BASE. The error names every mistake. Root and Bin are for the
-// caller to fill.
+// ReadSettings reads REGIONS, EDGES and LINKSTREAM_PORT_BASE. The error names every mistake. Broker, Root and Bin are
+// for the caller to fill.
 func ReadSettings(getenv func(string) string) (Settings, error) {
 	var s Settings
 	var mistakes []error
@@ -62,3 +64,5 @@ func ReadSettings(getenv func(string) string) (Settings, error) {
 	s.PortBase = number("LINKSTREAM_PORT_BASE", 0, 0, maxPort-portPostgres)
 	return s, errors.Join(mistakes...)
 }
+
+func (s Settings) data(name string) string { return filepath.Join(s.Root, "data", name) }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/linkstream/linkstream/compose/local/internal/chdb"
+	"github.com/linkstream/linkstream/compose/local/internal/kafka"
 	"github.com/linkstream/linkstream/compose/local/internal/plan"
 	"github.com/linkstream/linkstream/compose/local/internal/ports"
 )
@@ -23,26 +24,56 @@ const minFree = 500 << 20
 // installer is what to run when a tool is missing.
 const installer = "run compose/local/install.sh (make run does)"
 
-// checkMachine finds out what is missing before anything is started. It returns the path of redis-server.
-func checkMachine(ctx context.Context, p plan.Plan, wanted []plan.Process, binaries []string, getenv func(string) string) (string, error) {
-	redis, err := exec.LookPath("redis-server")
-	if err != nil {
-		return "", fmt.Errorf("redis-server is not installed: %s", installer)
+// tools are the machine's own programs that the stack runs.
+type tools struct {
+	redis string        // path of redis-server
+	kafka kafka.Runtime // if the plan has Apache Kafka
+}
+
+// checkMachine finds out what is missing before anything is started.
+func checkMachine(ctx context.Context, p plan.Plan, wanted []plan.Process, binaries []string, getenv func(string) string) (tools, error) {
+	var found tools
+	var err error
+	if found.redis, err = exec.LookPath("redis-server"); err != nil {
+		return tools{}, fmt.Errorf("redis-server is not installed: %s", installer)
+	}
+	if p.Settings.Broker == plan.KafkaBroker {
+		if found.kafka, err = kafka.Find(getenv); err != nil {
+			return tools{}, err
+		}
 	}
 	if err := checkBinaries(p.Settings.Bin, wanted, binaries); err != nil {
-		return "", err
+		return tools{}, err
 	}
 	if lib := chdb.Path(getenv); !isFile(lib) {
-		return "", fmt.Errorf("the ClickHouse library is missing (%s): %s", lib, installer)
+		return tools{}, fmt.Errorf("the ClickHouse library is missing (%s): %s", lib, installer)
+	}
+	if err := checkBrokerData(p.Settings); err != nil {
+		return tools{}, err
 	}
 	if err := checkDisk(p.Settings.Root, minFree); err != nil {
-		return "", err
+		return tools{}, err
 	}
 	var uses []ports.Use
 	for _, process := range wanted {
 		uses = append(uses, process.Ports...)
 	}
-	return redis, checkPorts(ctx, uses)
+	return found, checkPorts(ctx, uses)
+}
+
+// checkBrokerData refuses a folder whose data came about with another broker. The new one would be empty, while
+// PostgreSQL says what was published, so the changelog would stay without it.
+func checkBrokerData(s plan.Settings) error {
+	for _, other := range plan.BrokerKinds() {
+		if other == s.Broker {
+			continue
+		}
+		if _, err := os.Stat(s.BrokerData(other)); err == nil {
+			return fmt.Errorf("the data in %s belong together with those of the broker %q: keep to that one, give the %q broker another --dir, or start anew with make clean",
+				filepath.Join(s.Root, "data"), other, s.Broker)
+		}
+	}
+	return nil
 }
 
 func checkBinaries(bin string, wanted []plan.Process, more []string) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/linkstream/linkstream/compose/local/internal/chdb"
 	"github.com/linkstream/linkstream/compose/local/internal/console"
+	"github.com/linkstream/linkstream/compose/local/internal/kafka"
 	"github.com/linkstream/linkstream/compose/local/internal/plan"
 	"github.com/linkstream/linkstream/compose/local/internal/postgres"
 	"github.com/linkstream/linkstream/compose/local/internal/readiness"
@@ -25,7 +26,8 @@ const grace = 15 * time.Second
 type Options struct {
 	Dir        string // the stack's folder
 	Bin        string // where the built binaries are
-	StoresOnly bool   // no migrations, no services
+	Broker     plan.BrokerKind
+	StoresOnly bool // no migrations, no services
 	Environ    []string
 	Getenv     func(string) string
 	Console    *console.Console
@@ -38,7 +40,7 @@ type stack struct {
 	options Options
 	folder  folder
 	plan    plan.Plan
-	redis   string // path of redis-server
+	tools   tools
 	spawner *supervise.Spawner
 	group   *group
 }
@@ -63,7 +65,7 @@ func Up(ctx context.Context, o Options) error {
 	if err := s.folder.clearHolds(); err != nil {
 		return err
 	}
-	if s.redis, err = checkMachine(ctx, s.plan, s.wanted(), s.commands(), o.Getenv); err != nil {
+	if s.tools, err = checkMachine(ctx, s.plan, s.wanted(), s.commands(), o.Getenv); err != nil {
 		return err
 	}
 
@@ -100,7 +102,7 @@ func prepare(o Options) (*stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings.Root = f.root
+	settings.Root, settings.Broker = f.root, o.Broker
 	if settings.Bin, err = filepath.Abs(o.Bin); err != nil {
 		return nil, fmt.Errorf("locating %s: %w", o.Bin, err)
 	}
@@ -206,8 +208,10 @@ func (s *stack) spec(ctx context.Context, process plan.Process) (supervise.Spec,
 		return s.postgresSpec(ctx, spec, process)
 	case plan.KindRedis:
 		server := redis.Server{Dir: process.Data, Port: process.Ports[0].Port}
-		spec.Path, spec.Args = s.redis, server.Args()
+		spec.Path, spec.Args = s.tools.redis, server.Args()
 		spec.Before, spec.After = server.Prepare, server.Ended
+	case plan.KindKafka:
+		return s.kafkaSpec(ctx, spec, process)
 	case plan.KindBroker:
 		spec.Args = []string{"--addr", process.Ready, "--data-dir", process.Data}
 	case plan.KindClickHouse:
@@ -245,13 +249,33 @@ func (s *stack) postgresSpec(ctx context.Context, spec supervise.Spec, process p
 	return spec, nil
 }
 
+func (s *stack) kafkaSpec(ctx context.Context, spec supervise.Spec, process plan.Process) (supervise.Spec, error) {
+	server := kafka.Server{
+		Runtime: s.tools.kafka, Dir: process.Data,
+		Port: process.Ports[0].Port, ControllerPort: process.Ports[1].Port,
+	}
+	format := spec
+	format.Name = "kafka-format"
+	err := server.Init(ctx, func(ctx context.Context, dir, path string, args ...string) error {
+		s.options.Console.Step("making an Apache Kafka data directory in %s", server.Dir)
+		format.Dir, format.Path, format.Args = dir, path, args
+		return s.once(ctx, format, nil)
+	})
+	if err != nil {
+		return spec, err
+	}
+	spec.Dir, spec.Path, spec.Args = server.Dir, s.tools.kafka.Java, server.Args()
+	spec.Before = server.Prepare
+	return spec, nil
+}
+
 func probe(process plan.Process) readiness.Probe {
 	switch process.Kind {
 	case plan.KindPostgres:
 		return readiness.Postgres(process.Ready)
 	case plan.KindRedis:
 		return readiness.Redis(process.Ready)
-	case plan.KindBroker:
+	case plan.KindBroker, plan.KindKafka:
 		return readiness.Kafka(process.Ready)
 	case plan.KindClickHouse, plan.KindService:
 	}

@@ -68,7 +68,7 @@ func main() {
 
 func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	if len(args) == 1 && args[0] == "openapi" {
-		return printOpenAPI(stdout)
+		return printOpenAPI(stdout) //nolint:contextcheck // it registers handlers, which take their requests' contexts
 	}
 	const about = "analytics answers questions about clicks. `analytics openapi` prints the API's OpenAPI document."
 	s, err := config.Parse[settings](about, environ, args, stdout)
@@ -90,7 +90,8 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	defer func() { _ = clicks.Close() }() // the process ends
 
 	mux := http.NewServeMux()
-	api.Register(httpapi.New(mux, api.Title, api.Version, access.NewClient(s.AccessURL), log), clicks, time.Now, log)
+	document := httpapi.New(mux, api.Title, api.Version, access.NewClient(s.AccessURL), log) //nolint:contextcheck // its handlers take their requests' contexts
+	api.Register(document, clicks, time.Now, log)
 	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "clickhouse", Ready: clicks.Ready})
 
 	adminListener, err := httpserver.Listen(ctx, s.AdminAddr)
@@ -101,6 +102,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	if err != nil {
 		return errors.Join(err, adminListener.Close())
 	}
+	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "admin", s.AdminAddr)
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(adminListener, admin, time.Second, log).Run},
 		runner.Task{Name: "api", Run: httpserver.New(listener, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log).Run},

@@ -44,7 +44,7 @@ type ClickHouse struct {
 // because it holds a password.
 func CheckURL(dsn string) error {
 	if _, err := clickhouse.ParseDSN(dsn); err != nil {
-		return errors.New("want http://user:password@host:port/database or clickhouse://...")
+		return errors.New("want http://user:password@host:port/database or the same with clickhouse://")
 	}
 	return nil
 }

@@ -111,6 +111,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		httpserver.Check{Name: "clickhouse", Ready: ch.Ready},
 		httpserver.Check{Name: "ingest", Ready: consumer.Ready},
 	)
+	log.InfoContext(ctx, "serving", "admin", s.AdminAddr)
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(listener, admin, time.Second, log).Run},
 		runner.Task{Name: "consumer", Run: consumer.Run},

@@ -230,7 +230,8 @@ func TestVisitorsShareKeysOfRecentDays(t *testing.T) {
 		t.Error("a known key is asked for again")
 	}
 	late := today - keyDays - 1
-	if key(a, late) == key(b, late) || key(a, late) != key(a, late) {
+	mine := key(a, late)
+	if mine == key(b, late) || mine != key(a, late) {
 		t.Error("a late click's key must be the process's own, and stay")
 	}
 	if store.asked != asked {

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -38,8 +39,9 @@ const (
 	// than a few only take each other's turns.
 	parallelInserts = 4
 	// maxBatchBytes closes a batch early when records are large: 50,000 ordinary
-	// clicks have about as much.
-	maxBatchBytes = 16 << 20
+	// clicks have about as much. With twelve partitions, each with one batch in hand
+	// and one waiting, it bounds the records in memory to 600 MB.
+	maxBatchBytes = 24 << 20
 	// settleTimeout is for the range in hand when a partition goes to another
 	// ingester. The group waits for it, within its rebalance time-out of a minute.
 	settleTimeout = 15 * time.Second
@@ -79,6 +81,8 @@ type Consumer struct {
 	metrics  *Metrics
 	slots    chan *columns
 	log      *slog.Logger
+
+	trouble atomic.Pointer[string] // why partitions cannot be taken over
 
 	mu    sync.Mutex
 	lanes map[int32]*lane
@@ -176,6 +180,9 @@ func (c *Consumer) Ready(ctx context.Context) error {
 	if err := c.client.Ping(ctx); err != nil {
 		return fmt.Errorf("asking the broker: %w", err)
 	}
+	if text := c.trouble.Load(); text != nil {
+		return errors.New(*text)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var failing []string
@@ -208,10 +215,14 @@ func (c *Consumer) offsetsFetched(ctx context.Context, _ *kgo.Client, answer *km
 		case errors.Is(err, errForeignNote):
 			c.log.WarnContext(ctx, "note ignored: the topic was made anew", "partition", p.Partition)
 		case err != nil:
-			return fmt.Errorf("taking over partition %d: %w", p.Partition, err)
+			err = fmt.Errorf("taking over partition %d: %w", p.Partition, err)
+			text := err.Error()
+			c.trouble.Store(&text)
+			return err // the client joins the group again, and logs it
 		}
 		c.startLane(ctx, p.Partition, p.Offset, redo)
 	}
+	c.trouble.Store(nil)
 	return nil
 }
 

@@ -173,6 +173,34 @@ func TestNamedIngesterTakesItsPlaceBack(t *testing.T) {
 	}
 }
 
+// What an edge did not commit is not there; the broker's own records leave gaps
+// between the offsets.
+func TestAbortedTransactionsDoNotCount(t *testing.T) {
+	s := newSystem(t, 1)
+	edge, err := kgo.NewClient(kgo.SeedBrokers(s.broker.ListenAddrs()...), kgo.TransactionalID("edge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer edge.Close()
+	for i := range 10 {
+		if err := edge.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 10 {
+			if err := edge.ProduceSync(t.Context(), &kgo.Record{Topic: s.topic.Name, Value: click(i*10 + n)}).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := edge.EndTransaction(t.Context(), kgo.TransactionEndTry(i%2 == 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.produced = 1000
+	s.produce(7)
+	s.start(nil, func(s *Settings) { s.MaxRows = 13 })
+	s.wantExactly(57)
+}
+
 func TestPoisonRecordGoesToTheDeadTopic(t *testing.T) {
 	s := newSystem(t, 1)
 	s.produce(10)

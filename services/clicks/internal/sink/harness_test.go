@@ -234,14 +234,15 @@ func (s *system) offset(ctx context.Context, partition int32) (int64, string) {
 	if err != nil {
 		return -2, err.Error()
 	}
-	for _, p := range fetched(resp) {
-		metadata := ""
-		if p.Metadata != nil {
-			metadata = *p.Metadata
-		}
-		return p.Offset, metadata
+	answer := fetched(resp)
+	if len(answer) != 1 {
+		return -2, "no answer"
 	}
-	return -2, "no answer"
+	metadata := ""
+	if answer[0].Metadata != nil {
+		metadata = *answer[0].Metadata
+	}
+	return answer[0].Offset, metadata
 }
 
 // eventually polls until the fact is true.
@@ -254,6 +255,10 @@ func (s *system) eventually(fact string, check func() bool) {
 		select {
 		case <-deadline:
 			rows, clicks, err := s.rows()
+			for p, end := range s.ends(s.t.Context()) {
+				offset, note := s.offset(s.t.Context(), p)
+				s.t.Logf("partition %d: committed %d %q of %d", p, offset, note, end)
+			}
 			s.t.Fatalf("not in 30 seconds: %s (%d rows of %d clicks, %v)", fact, rows, clicks, err)
 		case <-tick.C:
 		}

@@ -7,8 +7,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// limits close a batch, whichever comes first. Bytes are those of the records'
-// values: they bound the memory of a partition to about twice that, one batch in
+// recordOverhead is what a record takes beside its value, in bytes: kgo.Record and
+// the slices around it.
+const recordOverhead = 256
+
+func size(r *kgo.Record) int { return len(r.Value) + recordOverhead }
+
+// limits close a batch, whichever comes first. Bytes are those of the records in
+// memory: they bound the memory of a partition to about twice that, one batch in
 // hand and the next one.
 type limits struct {
 	rows  int
@@ -66,7 +72,7 @@ func (q *queue) offer(records []*kgo.Record, now time.Time) {
 	}
 	q.records = append(q.records, records...)
 	for _, r := range records {
-		q.bytes += len(r.Value)
+		q.bytes += size(r)
 	}
 	if q.full() && !q.paused {
 		q.paused = true
@@ -124,9 +130,9 @@ func (q *queue) take(now time.Time) (batch, time.Duration, bool) {
 			return batch{}, wait, false
 		}
 	}
-	n, size := 0, 0
-	for n < len(q.records) && n < q.limits.rows && size < q.limits.bytes {
-		size += len(q.records[n].Value)
+	n, bytes := 0, 0
+	for n < len(q.records) && n < q.limits.rows && bytes < q.limits.bytes {
+		bytes += size(q.records[n])
 		n++
 	}
 	s := span{from: q.records[0].Offset, to: q.records[n-1].Offset + 1}
@@ -141,7 +147,7 @@ func (q *queue) cut(n int, next int64, now time.Time) []*kgo.Record {
 	taken := q.records[:n:n]
 	q.records = append([]*kgo.Record(nil), q.records[n:]...) // the taken ones must not stay in memory with the rest
 	for _, r := range taken {
-		q.bytes -= len(r.Value)
+		q.bytes -= size(r)
 	}
 	q.since, q.next = now, next
 	if q.paused && !q.full() {

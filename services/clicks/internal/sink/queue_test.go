@@ -32,7 +32,7 @@ func TestQueueCutsRanges(t *testing.T) {
 		}
 	}
 	fresh := func(committed int64, redo *span) *queue {
-		return newQueue(limits{rows: 3, bytes: 1000, wait: time.Second}, committed, redo, func() {}, func() {})
+		return newQueue(limits{rows: 3, bytes: 1 << 20, wait: time.Second}, committed, redo, func() {}, func() {})
 	}
 
 	q := fresh(-1, nil)
@@ -44,6 +44,10 @@ func TestQueueCutsRanges(t *testing.T) {
 	check("full; offsets 7 and 8 are the broker's own", q, now, want{span{7, 12}, 3, true})
 	check("the rest waits from then on", q, now.Add(999*time.Millisecond), none)
 	check("the rest", q, now.Add(time.Second), want{span{12, 13}, 1, true})
+
+	q = newQueue(limits{rows: 100, bytes: 2 * (10 + recordOverhead), wait: time.Second}, 0, nil, func() {}, func() {})
+	q.offer(records(0, 1, 2), now)
+	check("full by size", q, now, want{span{0, 2}, 2, true})
 
 	q = fresh(100, &span{100, 110})
 	q.offer(records(100, 101, 102, 103, 104), now)
@@ -72,7 +76,7 @@ func TestQueueCutsRanges(t *testing.T) {
 
 func TestQueuePausesWhenFull(t *testing.T) {
 	paused := 0
-	q := newQueue(limits{rows: 3, bytes: 45, wait: time.Second}, -1, nil, func() { paused++ }, func() { paused-- })
+	q := newQueue(limits{rows: 3, bytes: 1 << 20, wait: time.Second}, -1, nil, func() { paused++ }, func() { paused-- })
 	now := time.Unix(1000, 0)
 	step := func(what string, want int) {
 		t.Helper()
@@ -96,7 +100,7 @@ func TestQueuePausesWhenFull(t *testing.T) {
 	q.offer(records(9, 10, 11), now)
 	step("closed for good", 0)
 
-	redo := newQueue(limits{rows: 3, bytes: 45, wait: time.Second}, 0, &span{0, 10}, func() { paused++ }, func() { paused-- })
+	redo := newQueue(limits{rows: 3, bytes: 1 << 20, wait: time.Second}, 0, &span{0, 10}, func() { paused++ }, func() { paused-- })
 	redo.offer(records(0, 1, 2, 3, 4, 5, 6, 7), now)
 	step("a noted range must come in whole", 0)
 	redo.offer(records(8, 9, 10, 11, 12), now)

@@ -1,0 +1,142 @@
+// Command redirect is an edge: it answers the visitors of short links.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/httpserver"
+	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/redisconn"
+	"github.com/linkstream/linkstream/services/internal/runner"
+	"github.com/linkstream/linkstream/services/internal/telemetry"
+	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
+	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
+)
+
+// l1Counters is ten for each of a million links, which is about what the default
+// memory holds. They take 40 MB beside it.
+const l1Counters = 10_000_000
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Environ(), os.Args[1:], os.Stdout)
+	if err != nil && !errors.Is(err, config.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "redirect:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
+	s, err := config.Parse[settings]("redirect answers the visitors of short links.", environ, args, stdout)
+	if err != nil {
+		return err
+	}
+	log, err := telemetry.NewLogger(stdout, s.LogLevel, "redirect")
+	if err != nil {
+		return err
+	}
+	log = log.With("region", s.Region, "edge", s.EdgeName)
+	registry := telemetry.NewRegistry()
+
+	public, err := httpserver.Listen(ctx, s.HTTPAddr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = public.Close() }()
+	private, err := httpserver.Listen(ctx, s.AdminAddr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = private.Close() }()
+
+	client, err := redisconn.Open(s.RedisURL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	producer, err := clicks.New(kafka.Options(s.KafkaBrokers, "redirect-"+s.EdgeName, log),
+		clicks.Settings{TopicPrefix: s.TopicPrefix, MaxBufferBytes: s.ClickBufferMaxBytes, DrainTimeout: s.DrainTimeout}, registry, log)
+	if err != nil {
+		return err
+	}
+	topics := &topicCheck{client: producer.Client(), prefix: s.TopicPrefix, log: log}
+	if err := topics.atStart(ctx); err != nil {
+		producer.Client().Close()
+		return err
+	}
+	links, err := lookup.New(linkcache.NewStore(client), lookup.NewOriginClient(s.OriginURL),
+		lookup.Settings{MaxBytes: s.L1MaxBytes, Counters: l1Counters, TTL: s.L1TTL}, registry, log)
+	if err != nil {
+		producer.Client().Close()
+		return err
+	}
+	feed := lookup.NewFeed(client, links, log)
+	handler := redirect.New(links, producer, redirect.Settings{
+		DefaultDomain: s.DefaultDomain, LocalNames: s.LocalNames, TrustedProxies: s.TrustedProxies,
+		ServerTiming: s.ServerTiming, Region: s.Region, Edge: s.EdgeName,
+	}, registry)
+	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "links", Ready: readiness(client, feed, links, s.OriginURL)})
+
+	log.Info("started", "http", public.Addr().String(), "admin", private.Addr().String())
+	return runner.Run(ctx,
+		runner.Task{Name: "admin", Run: httpserver.New(private, admin, s.DrainTimeout, log).Run},
+		runner.Task{Name: "clicks", Run: producer.Run}, // sends what the server recorded
+		runner.Task{Name: "topics", Run: topics.Run},
+		runner.Task{Name: "lookup", Run: links.Run},
+		runner.Task{Name: "invalidations", Run: feed.Run},
+		runner.Task{Name: "server", Run: redirect.NewServer(public, handler, s.DrainTimeout, log).Run},
+		runner.Task{Name: "readiness", Run: admin.Stopping},
+	)
+}
+
+// readiness says whether this edge can answer. With Redis it can once it hears of
+// changes; without Redis as long as the origin can be reached; with neither as long
+// as it holds links in memory. A broker that is away takes no edge out of service.
+func readiness(client *redis.Client, feed *lookup.Feed, links *lookup.Lookup, originURL string) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		redisErr := client.Ping(ctx).Err()
+		switch {
+		case redisErr == nil && feed.Subscribed():
+			return nil
+		case redisErr == nil:
+			return errors.New("redis answers, but this edge does not hear of changes yet")
+		}
+		originErr := reach(ctx, originURL)
+		if originErr == nil || !links.Empty() {
+			return nil
+		}
+		return fmt.Errorf("redis: %w; origin: %w; and no link is in memory", redisErr, originErr)
+	}
+}
+
+// reach says whether somebody listens where the origin should be.
+func reach(ctx context.Context, originURL string) error {
+	u, err := url.Parse(originURL)
+	if err != nil {
+		return err
+	}
+	host := u.Host
+	if u.Port() == "" {
+		host = net.JoinHostPort(u.Hostname(), u.Scheme)
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", host)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

@@ -1,0 +1,94 @@
+// Package origintest is the other side of the origin RPC, for tests: a server that
+// speaks the real protocol and answers what a test has put in.
+//
+// It promises that a gate sees every question after its answer was decided, so a
+// test can hold an answer back while the world moves on.
+package origintest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+
+	"connectrpc.com/connect/v2"
+	"connectrpc.com/connect/v2/connecthttp"
+
+	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/rpc/originv1"
+	"github.com/linkstream/linkstream/services/internal/rpc/originv1/originv1connect"
+)
+
+// Server is an origin.
+type Server struct {
+	URL string
+
+	http *httptest.Server
+
+	mu    sync.Mutex
+	links map[string]*eventspb.LinkChanged
+	asked int
+	down  bool
+	gate  func(slugKey string)
+}
+
+// New starts a server. Close ends it.
+func New() *Server {
+	s := &Server{links: map[string]*eventspb.LinkChanged{}}
+	rpc := connect.NewServer()
+	originv1connect.RegisterOriginServiceHandler(rpc, s)
+	mux := http.NewServeMux()
+	connecthttp.Mount(mux, rpc)
+	s.http = httptest.NewServer(mux)
+	s.URL = s.http.URL
+	return s
+}
+
+// Close ends the server: questions are refused from now on.
+func (s *Server) Close() {
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Put makes the server answer with a link at its address.
+func (s *Server) Put(link *eventspb.LinkChanged) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.links[link.GetAddress().GetHost()+"/"+link.GetAddress().GetSlugKey()] = link
+}
+
+// SetDown makes the server answer that its database is away.
+func (s *Server) SetDown(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
+}
+
+// SetGate has every answer pass through gate before it is sent; nil for none.
+func (s *Server) SetGate(gate func(slugKey string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gate = gate
+}
+
+// Asked is how many questions have come.
+func (s *Server) Asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+// Resolve implements originv1connect.OriginServiceHandler.
+func (s *Server) Resolve(_ context.Context, req *originv1.ResolveRequest) (*originv1.ResolveResponse, error) {
+	s.mu.Lock()
+	s.asked++
+	link, down, gate := s.links[req.GetHost()+"/"+req.GetSlugKey()], s.down, s.gate
+	s.mu.Unlock()
+	if gate != nil {
+		gate(req.GetSlugKey())
+	}
+	if down {
+		return nil, connect.NewError(connect.CodeUnavailable, "the database cannot be asked")
+	}
+	return &originv1.ResolveResponse{Link: link}, nil
+}
