@@ -237,7 +237,7 @@ func TestPoisonRecordGoesToTheDeadTopic(t *testing.T) {
 // catches up without being restarted.
 func TestClickHouseKilledInTheMiddle(t *testing.T) {
 	s := newSystem(t, 3)
-	i := s.start(nil, func(s *Settings) { s.MaxRows = 20 })
+	i := s.start(&logging{store: s.ch, t: t}, func(s *Settings) { s.MaxRows = 20 })
 	s.produce(300)
 	s.eventually("some are in", func() bool { return i.value("clicks_inserted_total") > 0 })
 	clickhousetest.Kill()

@@ -216,7 +216,7 @@ func readCases(t *testing.T, path string, into any) {
 func TestNothingFromTheVisitorChangesTheTarget(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", nil)
-	for _, query := range []string{"?url=https://evil.test/", "?redir_url=//evil.test", "?next=/x", "?to=a%0d%0aX: y", "?a=b#c"} {
+	for _, query := range []string{"?url=https://evil.test/", "?redir_url=//evil.test", "?next=/x", "?to=a%0d%0aX:%20y", "?a=b#c"} {
 		r := w.get(t, "/a"+query, "X-Forwarded-Host: evil.test", "Forwarded: host=evil.test", "X-Original-URL: /b", "X-Rewrite-URL: /b", "CF-IPCountry: XX")
 		if r.status != 302 || r.header["Location"] != "https://e.test/" {
 			t.Errorf("%s: %d %q", query, r.status, r.header["Location"])
@@ -277,9 +277,17 @@ func TestUnreadableRequests(t *testing.T) {
 	if r := w.get(t, "/a", "Cookie: "+strings.Repeat("c", 8<<10)); r.status != 404 {
 		t.Errorf("ordinary long cookies: %d", r.status)
 	}
-	if r := w.get(t, "/a", "Cookie: "+strings.Repeat("c", 64<<10)); r.status != 431 {
-		t.Errorf("a head that is too long: %d, want 431", r.status)
+	// The answer may be lost with the connection, whose rest nobody reads.
+	client := noRedirects(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.addr+"/a", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	req.Header.Set("Cookie", strings.Repeat("c", 64<<10))
+	if res, err := client.Do(req); err == nil {
+		_ = res.Body.Close()
+	}
+	eventually(t, "a head that is too long is refused", func() bool { return metric(t, w.registry, "redirect_responses_total", "431") == 1 })
 	if r := w.send(t, "GET", "/a b", "s.test"); r.status != 400 && r.status != 404 {
 		t.Errorf("a malformed line: %d", r.status)
 	}
