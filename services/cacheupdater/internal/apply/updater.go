@@ -25,8 +25,9 @@ const (
 	readSilence = 1500 * time.Millisecond
 	fetchWait   = 400 * time.Millisecond
 
-	// chunkRecords is one round trip to Redis. Measured on two shared cores: 500
-	// records take about 10 ms, and larger chunks are not faster.
+	// chunkRecords is written in one round trip to Redis and published in another.
+	// 200,000 records took 1.9 s on two shared cores, broker and Redis included: a
+	// chunk is about 5 ms, well inside any time limit.
 	chunkRecords = 500
 	// pollRecords bounds one turn of the loop, and so how late a heartbeat may be.
 	pollRecords = 4 * chunkRecords

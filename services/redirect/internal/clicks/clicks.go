@@ -99,7 +99,7 @@ func (p *Producer) Record(c *events.Click) {
 	c.ID = newID(c.TimeUnixMicro)
 	// The record and its value belong to the client until it calls back.
 	value := events.AppendClick(make([]byte, 0, clickBytes), c)
-	p.client.TryProduce(context.Background(), &kgo.Record{Topic: p.topic, Value: value}, p.done) //nolint:forbidigo,contextcheck // a click outlives its request
+	p.client.TryProduce(context.Background(), &kgo.Record{Topic: p.topic, Value: value}, p.done) //nolint:forbidigo // a click outlives its request and the server
 }
 
 // done counts what became of a click.

@@ -61,10 +61,7 @@ func (f *Feed) Run(ctx context.Context) error {
 		heard, err := f.listen(ctx, sub)
 		_ = sub.Close()
 		f.disconnected()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if heard {
+		if heard && ctx.Err() == nil {
 			wait = resubscribeFirst
 			f.log.Warn("the invalidation channel is lost", "err", err)
 		}

@@ -218,7 +218,7 @@ func (w *world) publish(t *testing.T, slug string, revision uint64, lost int64) 
 	}
 }
 
-// skip moves the position on as if messages had been published that nobody heard.
+// invalidations is one value of cache_invalidation_total.
 func (w *world) invalidations(t *testing.T, source string) float64 {
 	t.Helper()
 	return metric(t, w.registry, "cache_invalidation_total", source)

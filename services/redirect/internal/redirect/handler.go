@@ -129,7 +129,7 @@ func (h *Handler) answer(ctx context.Context, rc *fasthttp.RequestCtx, now time.
 		rc.Response.Header.SetBytesV("Server-Timing", timing)
 	}
 	if h.link(rc, e, now) && rc.IsGet() {
-		h.click(rc, e, query, now)
+		h.click(rc, e, query, now) //nolint:contextcheck // a click outlives its request and the server
 	}
 	return int(source)
 }

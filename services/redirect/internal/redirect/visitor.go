@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/valyala/fasthttp"
 )
@@ -20,9 +21,7 @@ func (h *Handler) visitor(rc *fasthttp.RequestCtx) netip.Addr {
 	if !h.trusts(addr) {
 		return addr
 	}
-	lines := rc.Request.Header.PeekAll(fasthttp.HeaderXForwardedFor)
-	for i := len(lines) - 1; i >= 0; i-- {
-		rest := lines[i]
+	for _, rest := range slices.Backward(rc.Request.Header.PeekAll(fasthttp.HeaderXForwardedFor)) {
 		for rest != nil {
 			var last []byte
 			if comma := bytes.LastIndexByte(rest, ','); comma >= 0 {

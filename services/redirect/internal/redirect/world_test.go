@@ -26,7 +26,13 @@ import (
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// fasthttp's worker pool notices that it was stopped up to ten seconds later, and
+	// its clock for the Date header never stops.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+}
 
 const limit = 20 * time.Second
 
