@@ -32,7 +32,7 @@ share.coordinator.state.topic.num.partitions=4
 # A group's first member does not wait for others.
 group.initial.rebalance.delay.ms=0
 
-# After SIGKILL the controller refuses the new broker until the session of the old one is over: 9 s by default.
+# After SIGKILL the controller refuses the new broker until the session of the old one is over, after 9 s by default.
 broker.session.timeout.ms=3000
 broker.heartbeat.interval.ms=500
 
@@ -42,7 +42,7 @@ log.cleaner.dedupe.buffer.size=16777216
 }
 
 // logging is the configuration of Kafka's logger: to the standard output, which the stack writes to the log file,
-// without the values of 400 settings six times at each start.
+// without the list of all settings, which would be there nine times at each start.
 const logging = `rootLogger.level=info
 rootLogger.appenderRef.out.ref=out
 appender.out.type=Console

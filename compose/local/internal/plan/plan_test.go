@@ -39,11 +39,16 @@ func TestEveryMistakeIsNamed(t *testing.T) {
 
 func newPlan(t *testing.T, environ map[string]string) plan.Plan {
 	t.Helper()
+	return newPlanWith(t, plan.EmbeddedBroker, environ)
+}
+
+func newPlanWith(t *testing.T, broker plan.BrokerKind, environ map[string]string) plan.Plan {
+	t.Helper()
 	s, err := settings(t, environ)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Root, s.Bin = "/r", "/r/bin"
+	s.Root, s.Bin, s.Broker = "/r", "/r/bin", broker
 	p, err := plan.New(s)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/linkstream/linkstream/compose/local/internal/plan"
 )
 
 func TestFullDiskIsSaid(t *testing.T) {
@@ -52,6 +54,33 @@ func TestLockIsHeldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.release()
+}
+
+func TestDataOfAnotherBrokerAreNotTakenOver(t *testing.T) {
+	embedded, apache := plan.Settings{Root: t.TempDir()}, plan.Settings{Root: t.TempDir(), Broker: plan.KafkaBroker}
+	check := func(s plan.Settings, wanted ...string) {
+		t.Helper()
+		err := checkBrokerData(s)
+		if len(wanted) == 0 && err != nil {
+			t.Errorf("refused: %v", err)
+		}
+		for _, want := range wanted {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q is not in %v", want, err)
+			}
+		}
+	}
+	check(embedded)
+	check(apache)
+	for _, s := range []plan.Settings{embedded, apache} {
+		if err := os.MkdirAll(s.BrokerData(s.Broker), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		check(s)
+	}
+	embedded.Broker, apache.Broker = plan.KafkaBroker, plan.EmbeddedBroker
+	check(embedded, embedded.Root, `of the broker "embedded"`, "--dir", "make clean")
+	check(apache, apache.Root, `of the broker "kafka"`)
 }
 
 func TestPathsArePastable(t *testing.T) {

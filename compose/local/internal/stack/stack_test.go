@@ -23,6 +23,7 @@ import (
 	"github.com/linkstream/linkstream/compose/local/internal/chdb"
 	"github.com/linkstream/linkstream/compose/local/internal/console"
 	"github.com/linkstream/linkstream/compose/local/internal/devenv"
+	"github.com/linkstream/linkstream/compose/local/internal/plan"
 	"github.com/linkstream/linkstream/compose/local/internal/stack"
 	"github.com/linkstream/linkstream/compose/local/internal/supervise"
 )
@@ -97,7 +98,7 @@ func freeBase(t *testing.T) string {
 	t.Helper()
 	for base := 3000; base < 12000; base += 250 {
 		free := true
-		for _, port := range []int{15432, 16379, 16380, 18123, 19092} {
+		for _, port := range []int{15432, 16379, 16380, 18123, 19092, 19093} {
 			var config net.ListenConfig
 			listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:"+strconv.Itoa(port+base))
 			if err != nil {
@@ -141,6 +142,11 @@ func (o *output) String() string {
 
 func up(t *testing.T, dir, base string) *run {
 	t.Helper()
+	return upWith(t, dir, base, plan.EmbeddedBroker)
+}
+
+func upWith(t *testing.T, dir, base string, broker plan.BrokerKind) *run {
+	t.Helper()
 	environ := map[string]string{
 		"LINKSTREAM_PORT_BASE": base, "HOME": os.Getenv("HOME"), "XDG_CACHE_HOME": os.Getenv("XDG_CACHE_HOME"),
 		"LINKSTREAM_CHDB_LIB": os.Getenv("LINKSTREAM_CHDB_LIB"),
@@ -150,7 +156,7 @@ func up(t *testing.T, dir, base string) *run {
 	ctx, r.cancel = context.WithCancel(t.Context())
 	go func() {
 		r.ended <- stack.Up(ctx, stack.Options{
-			Dir: dir, Bin: builtBin(t), StoresOnly: true, Environ: os.Environ(),
+			Dir: dir, Bin: builtBin(t), Broker: broker, StoresOnly: true, Environ: os.Environ(),
 			Getenv:  func(name string) string { return environ[name] },
 			Console: console.New(r.output), Force: r.force,
 		})

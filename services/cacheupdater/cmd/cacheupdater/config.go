@@ -12,6 +12,7 @@ type settings struct {
 	RedisURL     string        `env:"REDIS_URL,required" help:"the region's Redis, redis://[user:password@]host:port[/db]"`
 	KafkaBrokers []string      `env:"KAFKA_BROKERS,required" help:"Kafka brokers, host:port, comma-separated"`
 	TopicPrefix  string        `env:"TOPIC_PREFIX" help:"prefix of all topics, on a shared broker"`
+	InstanceName string        `env:"INSTANCE_NAME" help:"unique among the region's updaters, the same after a restart (default from host name and admin address)"`
 	AdminAddr    string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9030" help:"where /metrics, /healthz and /readyz are served"`
 	LogLevel     string        `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"how long a stop may take"`

@@ -66,7 +66,10 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 
 	updater, err := apply.New(
 		kafka.Options(s.KafkaBrokers, "cacheupdater-"+s.Region, log), redis,
-		apply.Settings{Region: s.Region, TopicPrefix: s.TopicPrefix, DrainTimeout: s.DrainTimeout},
+		apply.Settings{
+			Region: s.Region, TopicPrefix: s.TopicPrefix,
+			Instance: kafka.Instance(s.InstanceName, listener.Addr()), DrainTimeout: s.DrainTimeout,
+		},
 		registry, log)
 	if err != nil {
 		return err

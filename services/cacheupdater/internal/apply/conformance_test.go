@@ -1,9 +1,12 @@
 package apply_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
@@ -193,4 +196,30 @@ func TestRebalanceMidStreamLosesNothing(t *testing.T) {
 		return err == nil && n == links+1 // and the generation
 	})
 	eventually(t, "all are committed", func() bool { return w.committed(t) == links })
+}
+
+// A killed updater leaves no group; the one that comes under its name must not
+// wait until the group has noticed, because meanwhile no edge hears of anything.
+func TestSuccessorOfTheSameNameTakesOverAtOnce(t *testing.T) {
+	w := newWorld(t)
+	first := w.startNamed(t, "fra-1")
+	eventually(t, "the first is ready", func() bool { return first.ChangelogReady(t.Context()) == nil })
+
+	second := w.startNamed(t, "fra-1")
+	began := time.Now()
+	eventually(t, "the second is ready", func() bool { return second.ChangelogReady(t.Context()) == nil })
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	select {
+	case <-first.ended:
+	case <-time.After(patience):
+		t.Fatal("the first goes on")
+	}
+	if err := first.stop(); !errors.Is(err, kerr.FencedInstanceID) {
+		t.Errorf("the first ended with %v", err)
+	}
+	a := newLink("a")
+	w.produce(t, a.created(t, 1, "https://a.test/"))
+	w.holds(t, "a", 1, "https://a.test/")
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
@@ -42,8 +44,11 @@ const (
 
 // Settings of an updater.
 type Settings struct {
-	Region       string
-	TopicPrefix  string
+	Region      string
+	TopicPrefix string
+	// Instance names this updater among all of its region; no two that run may have
+	// the same. See kafka.Instance. Empty is allowed.
+	Instance     string
 	DrainTimeout time.Duration
 }
 
@@ -77,6 +82,9 @@ func New(options []kgo.Opt, client redis.UniversalClient, settings Settings, reg
 		lastFetch:  &fetchClock{},
 	}
 	u.metrics = newMetrics(registry, u.partitions.lag)
+	if settings.Instance != "" {
+		options = append(slices.Clone(options), kgo.InstanceID(settings.Instance))
+	}
 	var err error
 	u.client, err = kgo.NewClient(append(options,
 		kgo.ConsumerGroup("cacheupdater-"+settings.Region),
@@ -103,13 +111,16 @@ func New(options []kgo.Opt, client redis.UniversalClient, settings Settings, reg
 // Client is the updater's connection, for the check of the topics.
 func (u *Updater) Client() *kgo.Client { return u.client }
 
-// Run reads until ctx is done, then commits what it has marked. The Kafka client
-// is closed when it returns.
+// Run reads until ctx is done, then commits what it has marked. It ends with an
+// error when another updater has come under its name. The Kafka client is closed
+// when it returns.
 func (u *Updater) Run(ctx context.Context) error {
 	defer u.client.CloseAllowingRebalance()
 	beat := time.Now()
 	for ctx.Err() == nil {
-		u.step(ctx, &beat)
+		if err := u.step(ctx, &beat); err != nil {
+			return err // nothing may be committed: somebody else reads these partitions
+		}
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), u.drain)
 	defer cancel()
@@ -122,16 +133,23 @@ func (u *Updater) Run(ctx context.Context) error {
 // step is one turn of the loop: what has arrived until the next heartbeat, then
 // the heartbeat. No partition is taken away in the middle of it, and none is
 // rewound while its records are in hand.
-func (u *Updater) step(ctx context.Context, beat *time.Time) {
+func (u *Updater) step(ctx context.Context, beat *time.Time) (fenced error) {
 	poll, cancel := context.WithDeadline(ctx, *beat)
 	fetches := u.client.PollRecords(poll, pollRecords)
 	cancel()
 	defer u.client.AllowRebalance()
 	fetches.EachError(func(topic string, partition int32, err error) {
-		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		case errors.Is(err, kerr.FencedInstanceID):
+			fenced = fmt.Errorf("another updater has taken this one's name: %w", err)
+		default:
 			u.log.Error("reading the changelog", "topic", topic, "partition", partition, "err", err)
 		}
 	})
+	if fenced != nil {
+		return fenced
+	}
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		u.partitions.with(p.Partition, func(known *partition) { known.end = max(known.end, p.HighWatermark) })
 	})
@@ -139,11 +157,12 @@ func (u *Updater) step(ctx context.Context, beat *time.Time) {
 	for len(records) > 0 {
 		n := min(chunkRecords, len(records))
 		if u.apply(ctx, records[:n]) != nil {
-			return // stopping: what is not marked is read again by the next process
+			return nil // stopping: what is not marked is read again by the next process
 		}
 		records = records[n:]
 	}
 	u.beatIfDue(ctx, beat)
+	return nil
 }
 
 func (u *Updater) beatIfDue(ctx context.Context, beat *time.Time) {

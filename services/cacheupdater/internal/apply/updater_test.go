@@ -65,23 +65,32 @@ type running struct {
 	*apply.Updater
 	registry *prometheus.Registry
 	stop     func() error
+	ended    <-chan struct{} // closed when Run has returned
 }
 
 func (w *world) start(t *testing.T) *running {
 	t.Helper()
+	return w.startNamed(t, "")
+}
+
+func (w *world) startNamed(t *testing.T, instance string) *running {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
 	updater, err := apply.New(kafka.Options(w.brokers, "test", log), w.redis.Client(t),
-		apply.Settings{Region: region, DrainTimeout: 5 * time.Second}, registry, log)
+		apply.Settings{Region: region, Instance: instance, DrainTimeout: 5 * time.Second}, registry, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- updater.Run(ctx) }()
+	done, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		done <- updater.Run(ctx)
+		close(ended)
+	}()
 	stopped := false
 	var result error
-	r := &running{Updater: updater, registry: registry}
+	r := &running{Updater: updater, registry: registry, ended: ended}
 	r.stop = func() error {
 		if !stopped {
 			stopped = true

@@ -119,63 +119,73 @@ func withoutURL(err error) error {
 	return err
 }
 
-// present returns how many of the rows are in the table, if they were sent in one
-// insert before: the rows of one month are there all or none, so the last row of
-// each month speaks for the others.
-func (c *ClickHouse) present(ctx context.Context, rows *columns) (int, error) {
-	type month struct{ count, last int }
-	months := map[[2]int]month{}
-	for i, ts := range rows.ts {
-		key := [2]int{ts.Year(), int(ts.Month())}
-		months[key] = month{count: months[key].count + 1, last: i}
+// missing returns those of the rows that are not in the table, if they were sent in
+// one insert before; its length may be 0. The rows of one month are a part, which is
+// there whole or not at all, so the last row of each month speaks for the others.
+//
+// On a replicated table the replica that is asked may not have the part yet: this
+// has to be solved before such a table is used.
+func (c *ClickHouse) missing(ctx context.Context, rows *columns) (*columns, error) {
+	type month struct {
+		year  int
+		month time.Month
 	}
-	total := 0
-	for _, m := range months {
+	last := map[month]int{}
+	for i, ts := range rows.ts {
+		last[month{ts.Year(), ts.Month()}] = i
+	}
+	absent := map[month]bool{}
+	for m, i := range last {
 		var found uint64
 		err := c.conn.QueryRow(ctx,
 			`SELECT count() FROM clicks WHERE workspace_id = {workspace:UUID} AND link_id = {link:UUID}
 			AND ts = fromUnixTimestamp64Milli({ts:Int64}, 'UTC') AND click_id = {click:UUID}`,
-			clickhouse.Named("workspace", rows.workspaceID[m.last].String()),
-			clickhouse.Named("link", rows.linkID[m.last].String()),
-			clickhouse.Named("ts", rows.ts[m.last].UnixMilli()),
-			clickhouse.Named("click", rows.clickID[m.last].String()),
+			clickhouse.Named("workspace", rows.workspaceID[i].String()),
+			clickhouse.Named("link", rows.linkID[i].String()),
+			clickhouse.Named("ts", rows.ts[i].UnixMilli()),
+			clickhouse.Named("click", rows.clickID[i].String()),
 		).Scan(&found)
 		if err != nil {
-			return 0, fmt.Errorf("looking for rows of an earlier insert: %w", withoutURL(err))
+			return nil, fmt.Errorf("looking for rows of an earlier insert: %w", withoutURL(err))
 		}
-		if found > 0 {
-			total += m.count
-		}
+		absent[m] = found == 0
 	}
-	return total, nil
+	return rows.only(func(i int) bool { return absent[month{rows.ts[i].Year(), rows.ts[i].Month()}] }), nil
 }
 
 // VisitorKey implements enrich.KeyStore. The insert's token is the day, so the
 // first key that is stored stays and every later one is dropped by the server;
-// all read the one that stayed.
+// all read the one that stayed. A server that was killed may remember a token and
+// not have the key (see attempts): then the next token is used, by all.
 func (c *ClickHouse) VisitorKey(ctx context.Context, day enrich.Day, candidate enrich.Key) (enrich.Key, error) {
 	key, found, err := c.findKey(ctx, day)
-	if err != nil || found {
-		return key, err
-	}
 	date := day.Time().Format(time.DateOnly)
-	insert := clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings("visitor-key/"+date)))
-	batch, err := c.conn.PrepareBatch(insert, "INSERT INTO visitor_keys (day, key)")
-	if err != nil {
-		return key, fmt.Errorf("preparing to store a visitor key: %w", withoutURL(err))
-	}
-	defer func() { _ = batch.Close() }() // after Send it has nothing to say
-	if err := batch.Append(day.Time(), string(candidate[:])); err != nil {
-		return key, fmt.Errorf("storing a visitor key: %w", withoutURL(err))
-	}
-	if err := batch.Send(); err != nil {
-		return key, fmt.Errorf("storing a visitor key: %w", withoutURL(err))
-	}
-	key, found, err = c.findKey(ctx, day)
-	if err == nil && !found {
-		err = fmt.Errorf("the visitor key of %s is not there after it was stored", date)
+	for n := 0; err == nil && !found; n++ {
+		if n == attempts {
+			return key, fmt.Errorf("the visitor key of %s is not there after it was stored", date)
+		}
+		if err := c.storeKey(ctx, day, candidate, attemptToken("visitor-key/"+date, n)); err != nil {
+			return key, err
+		}
+		key, found, err = c.findKey(ctx, day)
 	}
 	return key, err
+}
+
+func (c *ClickHouse) storeKey(ctx context.Context, day enrich.Day, key enrich.Key, token string) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(token)))
+	batch, err := c.conn.PrepareBatch(ctx, "INSERT INTO visitor_keys (day, key)")
+	if err != nil {
+		return fmt.Errorf("preparing to store a visitor key: %w", withoutURL(err))
+	}
+	defer func() { _ = batch.Close() }() // after Send it has nothing to say
+	if err := batch.Append(day.Time(), string(key[:])); err != nil {
+		return fmt.Errorf("storing a visitor key: %w", err)
+	}
+	if err := batch.Send(); err != nil {
+		return fmt.Errorf("storing a visitor key: %w", withoutURL(err))
+	}
+	return nil
 }
 
 func (c *ClickHouse) findKey(ctx context.Context, day enrich.Day) (key enrich.Key, found bool, err error) {

@@ -71,6 +71,25 @@ func (c *columns) reset() {
 	}
 }
 
+// only returns a copy with the rows whose index is kept.
+func (c *columns) only(keep func(i int) bool) *columns {
+	out := &columns{}
+	for i := range c.ts {
+		if !keep(i) {
+			continue
+		}
+		out.append(&enrich.Row{
+			TimeUnixMilli: c.ts[i].UnixMilli(), ClickID: c.clickID[i], WorkspaceID: c.workspaceID[i], LinkID: c.linkID[i],
+			LinkVersion: c.linkVersion[i], Host: c.host[i], Slug: c.slug[i], Status: c.status[i], EdgeRegion: c.edgeRegion[i],
+			Edge: c.edge[i], Visitor: c.visitor[i], Bot: c.bot[i], Country: c.country[i], Region: c.region[i], City: c.city[i],
+			Continent: c.continent[i], Device: c.device[i], OS: c.os[i], Browser: c.browser[i], Language: c.language[i],
+			Referrer: c.referrer[i],
+			Campaign: enrich.Campaign{Source: c.source[i], Medium: c.medium[i], Name: c.campaign[i], Term: c.term[i], Content: c.content[i]},
+		})
+	}
+	return out
+}
+
 // named is one column of the table.
 type named struct {
 	clickhouse.ColumnNameAndType

@@ -39,7 +39,7 @@ var errStopped = errors.New("stopped before it succeeded")
 // store is what a lane needs of ClickHouse.
 type store interface {
 	insert(ctx context.Context, token string, rows *columns) error
-	present(ctx context.Context, rows *columns) (int, error)
+	missing(ctx context.Context, rows *columns) (*columns, error)
 }
 
 // offsets is what a lane needs of the consumer group and the broker.
@@ -190,26 +190,60 @@ func decode(value []byte, click *eventspb.Click) error {
 	return nil
 }
 
-// insert inserts the filled rows and returns how many were there already. An
-// attempt after the first, in this process or in the range's earlier owner, looks
-// before it inserts, for the count alone: what keeps rows single is the token.
+// insert inserts the filled rows and returns how many were there already.
+//
+// What keeps rows single is the token. An insert that may have been tried before, by
+// this process or by the range's earlier owner, is looked up before, to count the
+// duplicates, and after, because a token can outlive its rows (see attempts).
 func (l *lane) insert(ctx context.Context, b batch, rows *columns) (duplicates int, err error) {
 	if rows.len() == 0 {
 		return 0, nil
 	}
+	token := l.topic.token(l.partition, b.span)
 	repeated := b.redone
 	err = l.retry(ctx, "inserting", insertTimeout, func(ctx context.Context) error {
 		if repeated {
-			n, err := l.store.present(ctx, rows)
+			missing, err := l.store.missing(ctx, rows)
 			if err != nil {
 				return err
 			}
-			duplicates = n
+			duplicates = rows.len() - missing.len()
 		}
+		tried := repeated
 		repeated = true
-		return l.store.insert(ctx, l.topic.token(l.partition, b.span), rows)
+		if err := l.store.insert(ctx, token, rows); err != nil {
+			return err
+		}
+		repeated = tried // an insert that succeeds at once needs no second look
+		return nil
 	})
-	return duplicates, err
+	if err != nil || !repeated {
+		return duplicates, err
+	}
+	return duplicates, l.retry(ctx, "inserting what is missing", insertTimeout, func(ctx context.Context) error {
+		return l.complete(ctx, token, rows)
+	})
+}
+
+// complete inserts those of the rows that are not in the table although an insert
+// under the token has succeeded.
+func (l *lane) complete(ctx context.Context, token string, rows *columns) error {
+	for n := 1; ; n++ {
+		missing, err := l.store.missing(ctx, rows)
+		if err != nil || missing.len() == 0 {
+			return err
+		}
+		if n == attempts {
+			// Not a crash, then: something removes rows as they come. Waiting would stop
+			// the partition for good.
+			l.log.ErrorContext(ctx, "rows are not in the table after they were inserted", "token", token, "rows", missing.len())
+			return nil
+		}
+		l.log.WarnContext(ctx, "token without rows, inserting under the next one", "token", token, "attempt", n, "rows", missing.len())
+		if err := l.store.insert(ctx, attemptToken(token, n), missing); err != nil {
+			return err
+		}
+	}
 }
 
 // retry repeats an action until it succeeds or the lane is stopped: nothing else

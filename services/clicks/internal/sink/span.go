@@ -56,6 +56,23 @@ func (t Topic) readNote(committed int64, metadata string) (*span, error) {
 	return &span{from: committed, to: to}, nil
 }
 
+// attempts bounds the tokens that are tried for one range. MergeTree writes a token
+// into its log before it gives the part its name, so a server that is killed in
+// between remembers the token and does not have the rows, and drops every later
+// insert under that token (seen in about one of a hundred kills under load). A
+// repeated insert is therefore looked up afterwards, and what is missing is inserted
+// under the range's next token. Each token takes another kill in the same instant.
+const attempts = 5
+
+// attemptToken is the token of the n-th attempt, from 0. Every owner of a range goes
+// through the same tokens in the same order.
+func attemptToken(token string, n int) string {
+	if n == 0 {
+		return token
+	}
+	return token + "/" + strconv.Itoa(n)
+}
+
 // token names an insert for ClickHouse: the same range has the same token
 // whoever inserts it, and no other range ever has it.
 func (t Topic) token(partition int32, s span) string {
