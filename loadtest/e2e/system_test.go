@@ -20,6 +20,8 @@ import (
 
 // TestWholeSystem is one story in chapters on one stack, because starting it is
 // what takes long. Each chapter makes its own links.
+//
+// Guards I11.
 func TestWholeSystem(t *testing.T) {
 	s := newStack(t)
 	if got := len(s.edges()); got != 4 {
@@ -32,6 +34,7 @@ func TestWholeSystem(t *testing.T) {
 	t.Run("undecodable records go to the dead topics", s.poison)
 	t.Run("a killed process is back within a second", s.killed)
 	t.Run("a held process stays away, and links it served go on", s.held)
+	t.Run("an edit is followed while nobody updates the region's Redis", s.unattended)
 	t.Run("a wiped Redis is refilled from the changelog", s.wiped)
 	t.Run("the ledger adds up", s.ledger)
 	t.Run("the dashboard and the API share an address", s.dashboard)
@@ -246,7 +249,7 @@ func (s *stack) killed(t *testing.T) {
 		})
 	}
 	s.create(t, "after-kill", "https://e.test/")
-	s.eventually(t, 10*time.Second, "all edges redirect", func(ctx context.Context) error {
+	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
 		return s.everyEdge(ctx, "after-kill", http.StatusFound, "https://e.test/")
 	})
 }
@@ -281,6 +284,31 @@ func (s *stack) held(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// unattended: no invalidation reaches the region's edges, and its Redis goes on
+// holding the old target. Silence is what tells the edges.
+func (s *stack) unattended(t *testing.T) {
+	made := s.create(t, "unattended", "https://e.test/old")
+	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "unattended", http.StatusFound, "https://e.test/old")
+	})
+	release := s.hold(t, "cacheupdater-ash")
+	s.kill(t, "cacheupdater-ash")
+	if status := s.call(t, http.MethodPatch, "/v1/links/"+made.ID, `{"destination":"https://e.test/new"}`, nil); status != http.StatusOK {
+		t.Fatalf("editing: status %d", status)
+	}
+	took := s.eventually(t, freshness, "all edges follow the edit", func(ctx context.Context) error {
+		return s.everyEdge(ctx, "unattended", http.StatusFound, "https://e.test/new")
+	})
+	t.Logf("the edit was live on four edges after %v", took.Round(time.Millisecond))
+	release()
+	s.eventually(t, 30*time.Second, "the cacheupdater is ready again", func(ctx context.Context) error {
+		if status, body, err := get(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", 9031+s.base)); err != nil || status != http.StatusOK {
+			return fmt.Errorf("%d %s %w", status, body, err)
+		}
+		return nil
+	})
 }
 
 func (s *stack) wiped(t *testing.T) {

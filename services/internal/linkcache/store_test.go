@@ -20,6 +20,8 @@ func entry(key string, revision uint64, destination string) linkcache.Entry {
 }
 
 // Guards rule 11: newer is decided by revision, never by arrival.
+//
+// Guards I5.
 func TestOnlyANewerRecordReplaces(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	store := linkcache.NewStore(client)
@@ -87,6 +89,7 @@ func TestPutSurvivesARedisThatForgotItsScripts(t *testing.T) {
 	}
 }
 
+// Guards I5.
 func TestWritersInAnyOrderEndWithTheNewest(t *testing.T) {
 	store := linkcache.NewStore(redistest.Start(t).Client(t))
 	const key, writers = "redirect:s.test:a", 40

@@ -3,8 +3,8 @@ package stack_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -123,7 +123,8 @@ func TestApacheKafkaKeepsItsDataWhenKilledAndWhenMoved(t *testing.T) {
 	needKafka(t)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	dir := folder(t)
-	first := upWith(t, dir, freeBase(t), plan.KafkaBroker)
+	base := freeBase(t)
+	first := upWith(t, dir, base, plan.KafkaBroker)
 	env := first.waitReady(t)
 	typo := client(t, env, kgo.UnknownTopicRetries(1))
 	if err := typo.ProduceSync(t.Context(), &kgo.Record{Topic: "typo"}).FirstErr(); err == nil {
@@ -154,18 +155,21 @@ func TestApacheKafkaKeepsItsDataWhenKilledAndWhenMoved(t *testing.T) {
 		t.Errorf("Kafka did not end by itself:\n%s", first.output)
 	}
 
-	other := up(t, dir, freeBase(t))
+	other := up(t, dir, base)
 	if err := <-other.ended; err == nil || !strings.Contains(err.Error(), `of the broker "kafka"`) {
 		t.Errorf("the embedded broker in the same folder: %v", err)
 	}
 	other.ended <- nil
 
 	// All ports are others now, the controller's too.
-	var base int
-	if _, err := fmt.Sscan(freeBase(t), &base); err != nil {
+	_, port, _ := strings.Cut(env["LINKSTREAM_KAFKA_BROKERS"], ":")
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:"+port) // so that freeBase finds another
+	if err != nil {
 		t.Fatal(err)
 	}
-	second := upWith(t, dir, fmt.Sprint(base+7), plan.KafkaBroker)
+	defer func() { _ = listener.Close() }()
+	second := upWith(t, dir, freeBase(t), plan.KafkaBroker)
 	env = second.waitReady(t)
 	transact(t, env, "c")
 	if got := values(t, env, 3); !slices.Equal(got, []string{"a", "b", "c"}) {

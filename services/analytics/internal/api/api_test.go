@@ -186,6 +186,7 @@ func TestBreakdown(t *testing.T) {
 	filter(counts{0, 0, 0}, "os", "iOS")
 }
 
+// Guards I17.
 func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 	f := newFixture(t)
 	link := uuid.New()

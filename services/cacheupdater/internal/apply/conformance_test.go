@@ -80,6 +80,8 @@ func TestHeartbeatsTellTheNewestPosition(t *testing.T) {
 
 // A crash between the write and the publication: Redis has the record, the edges
 // have not heard.
+//
+// Guards I6.
 func TestCrashBeforeMarkIsPublishedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.startReady(t).stop() //nolint:errcheck // the fill is what is wanted
@@ -102,6 +104,7 @@ func TestCrashBeforeMarkIsPublishedAgain(t *testing.T) {
 	invalidation(t, heard, "a", 1)
 }
 
+// Guards I6.
 func TestDuplicatesAndOldRecordsDoNoHarm(t *testing.T) {
 	w := newWorld(t)
 	r := w.startReady(t)
@@ -119,6 +122,7 @@ func TestDuplicatesAndOldRecordsDoNoHarm(t *testing.T) {
 	eventually(t, "the old one is counted", func() bool { return counter(t, r.registry, "changelog_stale_skipped_total") == 1 })
 }
 
+// Guards I16.
 func TestPoisonGoesToTheDeadTopicAndTheRestGoesOn(t *testing.T) {
 	w := newWorld(t)
 	r := w.startReady(t)

@@ -44,6 +44,7 @@ func TestNewRegionIsFilledFromTheStart(t *testing.T) {
 	w.isFull(t)
 }
 
+// Guards I7.
 func TestWipedRedisIsFilledAgain(t *testing.T) {
 	w := newWorld(t)
 	fillWorld(t, w)

@@ -33,6 +33,8 @@ func TestThousandClicksAreThousandRows(t *testing.T) {
 // The heart of it: the process ends between the insert and the commit. The next
 // one finds the note and inserts the same range with the same token, although
 // its own batches would be cut differently and more records have come.
+//
+// Guards I15.
 func TestKilledBetweenInsertAndCommit(t *testing.T) {
 	s := newSystem(t, 1)
 	s.produce(250)
@@ -64,6 +66,8 @@ func TestKilledBetweenInsertAndCommit(t *testing.T) {
 
 // The process ends between the note and the insert: nothing is there yet, and
 // the noted range is inserted by the next owner.
+//
+// Guards I15.
 func TestKilledBetweenNoteAndInsert(t *testing.T) {
 	s := newSystem(t, 1)
 	s.produce(50)
@@ -79,6 +83,8 @@ func TestKilledBetweenNoteAndInsert(t *testing.T) {
 }
 
 // The answer to an insert is lost: it is repeated, and counts once.
+//
+// Guards I15.
 func TestInsertWithUnknownOutcomeIsRepeated(t *testing.T) {
 	s := newSystem(t, 2)
 	var n atomic.Int32
@@ -122,6 +128,8 @@ func TestTokenThatOutlivedItsRows(t *testing.T) {
 }
 
 // Members come and go while clicks flow; no range is lost or cut differently.
+//
+// Guards I15.
 func TestRebalanceKeepsEveryClickOnce(t *testing.T) {
 	s := newSystem(t, 6)
 	a := s.start(nil, func(s *Settings) { s.MaxRows = 17 })
@@ -226,6 +234,7 @@ func TestAbortedTransactionsDoNotCount(t *testing.T) {
 	s.wantExactly(57)
 }
 
+// Guards I16.
 func TestPoisonRecordGoesToTheDeadTopic(t *testing.T) {
 	s := newSystem(t, 1)
 	s.produce(10)

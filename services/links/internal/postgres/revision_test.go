@@ -22,6 +22,8 @@ import (
 // rename, edit and delete links on a handful of addresses. If every revision was
 // taken while its addresses were locked, then replaying all records in the order of
 // their revisions is a possible history, and ends at what the table holds.
+//
+// Guards I1.
 func TestRevisionsGrowPerAddressWhateverRunsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -145,6 +147,8 @@ func replay(t *testing.T, records []record) map[string]uuid.UUID {
 
 // Invariant I1, the one interleaving that matters: a rename that begins first gets
 // the address last, after another link came and went there.
+//
+// Guards I1.
 func TestARevisionIsTakenAfterTheWaitForTheAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
+// Guards I2.
 func TestEveryChangeLeavesItsRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,6 +98,7 @@ func TestResolve(t *testing.T) {
 	check("go.test", "a\x00b", false)
 }
 
+// Guards I17.
 func TestAnotherWorkspaceSeesAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

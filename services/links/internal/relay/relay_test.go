@@ -70,6 +70,8 @@ func TestManyLinksKeepTheirOrder(t *testing.T) {
 }
 
 // The reason why the relay deletes rows instead of remembering the last id.
+//
+// Guards I3.
 func TestATransactionThatCommitsLateIsNotSkipped(t *testing.T) {
 	w := newWorld(t)
 	start(t, w.relay(t))
@@ -116,6 +118,7 @@ func TestANotificationWakesTheRelay(t *testing.T) {
 	}
 }
 
+// Guards I4.
 func TestOneRelayAtATime(t *testing.T) {
 	w := newWorld(t)
 	first, second := w.relay(t), w.relay(t)
@@ -251,6 +254,7 @@ func TestAMissingTopicIsNotPublishedTo(t *testing.T) {
 	}
 }
 
+// Guards I3.
 func TestNothingBehindAFailedRecordIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	r := w.relay(t)

@@ -170,6 +170,8 @@ func TestNotReadyWithNobodyToAskAndSaysWhy(t *testing.T) {
 }
 
 // The edge's dependency list is looked at when it changes, not when it hurts.
+//
+// Guards I18.
 func TestDependenciesAreThoseOfTheList(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".")
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")

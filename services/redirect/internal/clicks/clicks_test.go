@@ -104,6 +104,8 @@ func TestWhatWasRecordedBeforeTheStopIsDelivered(t *testing.T) {
 
 // Nobody listens where the broker should be: a redirect does not wait, and what
 // does not fit is counted.
+//
+// Guards I13.
 func TestWithoutABrokerClicksAreDroppedAndCounted(t *testing.T) {
 	p, registry, stop := running(t, []string{"127.0.0.1:1"}, 64<<10, 200*time.Millisecond)
 	const n = 2000

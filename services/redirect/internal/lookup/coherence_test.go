@@ -37,6 +37,8 @@ func (r result) leads(t *testing.T, destination string) {
 }
 
 // Guards promise 1: a fill that read L2 before the change.
+//
+// Guards I8.
 func TestFillThatRacedAnInvalidationIsNeitherStoredNorServed(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", 1, "https://old.test/")
@@ -162,6 +164,8 @@ func TestDeletedLinkWhoseMarkerExpired(t *testing.T) {
 
 // Guards promise 2: the answer was read before the flush, from a Redis that the
 // edge missed messages of.
+//
+// Guards I9.
 func TestFillThatBeganBeforeAFlushIsDiscarded(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", 1, "https://old.test/")
@@ -180,6 +184,8 @@ func TestFillThatBeganBeforeAFlushIsDiscarded(t *testing.T) {
 }
 
 // Guards promise 3.
+//
+// Guards I9.
 func TestLostMessageIsNoticedByTheNext(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", 1, "https://old.test/")
@@ -191,6 +197,7 @@ func TestLostMessageIsNoticedByTheNext(t *testing.T) {
 	w.leads(t, "a", "https://new.test/", lookup.L2)
 }
 
+// Guards I9.
 func TestLostMessageIsNoticedByAHeartbeat(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", 1, "https://old.test/")
@@ -218,6 +225,8 @@ func TestUnreadableMessageIsAGap(t *testing.T) {
 }
 
 // The cacheupdater is dead: no heartbeat, and L2 does not get the change either.
+//
+// Guards I9.
 func TestWithoutHeartbeatsTheOriginIsAskedWithinTwoSeconds(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", 1, "https://old.test/")
@@ -251,6 +260,8 @@ func TestWithoutHeartbeatsTheOriginIsAskedWithinTwoSeconds(t *testing.T) {
 }
 
 // While Redis is being filled, it may hold what a later change replaced.
+//
+// Guards I7.
 func TestWhileRedisIsFilledTheOriginIsAsked(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", 1, "https://old.test/")
@@ -288,6 +299,8 @@ func TestRestartedRedisIsNoticed(t *testing.T) {
 
 // Guards promise 1 against every interleaving that chance finds: what was heard
 // of before a look-up began is never undercut by it.
+//
+// Guards I8.
 func TestNeverBelowWhatWasHeard(t *testing.T) {
 	w := newWorld(t)
 	const keys, changes, readers = 4, 400, 6

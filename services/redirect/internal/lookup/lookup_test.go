@@ -58,6 +58,8 @@ func TestEntriesAskAgainAfterTheirTime(t *testing.T) {
 }
 
 // Guards promises 4 and 5.
+//
+// Guards I11.
 func TestWithEverythingDownKnownLinksRedirect(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", 1, "https://a.test/")
@@ -164,6 +166,7 @@ func TestAFloodDoesNotReachTheOrigin(t *testing.T) {
 	}
 }
 
+// Guards I14.
 func TestHitStaysInBudget(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", 1, "https://a.test/")

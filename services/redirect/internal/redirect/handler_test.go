@@ -134,6 +134,8 @@ func TestHostSpelling(t *testing.T) {
 }
 
 // The targets of the shared cases, byte for byte, as far as no query is forwarded.
+//
+// Guards I12.
 func TestTargetsAreByteExact(t *testing.T) {
 	w := newWorld(t)
 	var file struct {
@@ -255,6 +257,7 @@ func TestServerTimingSaysWhoAnswered(t *testing.T) {
 	}
 }
 
+// Guards I10.
 func TestNobodyToAskIs503NeverA404(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "known", nil)
