@@ -47,7 +47,7 @@ web: $(WEB)/dist/index.html ## build the dashboard's web app
 $(WEB)/dist/index.html: $(WEB)/package-lock.json $(shell find $(WEB) -path '*/node_modules' -prune -o -path '*/dist' -prune -o -type f -print)
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20.19 or newer" >&2; exit 1; }
 	@echo "building the web app"
-	@cd $(WEB) && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build
+	@cd $(WEB) && npm ci --no-audit --no-fund --loglevel=error >/dev/null && npm run --silent build -- --logLevel warn
 	@touch $@
 
 .PHONY: run

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/linkstream/linkstream/events"
 )
@@ -52,7 +55,11 @@ func millis(n int64) string { return strconv.FormatInt(n, 10) }
 // CreateTopics creates the topics that are missing and brings the settings of
 // the others up to date. It never removes a topic and never changes a number of
 // partitions. It returns the names of the topics that it created.
-func CreateTopics(ctx context.Context, admin *kadm.Client, prefix string, replication int16) ([]string, error) {
+//
+// When it returns, every topic can be written to: a broker answers a creation
+// before all its nodes know of it.
+func CreateTopics(ctx context.Context, client *kgo.Client, prefix string, replication int16) ([]string, error) {
+	admin := kadm.NewClient(client)
 	existing, err := admin.ListTopics(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing topics: %w", err)
@@ -75,7 +82,56 @@ func CreateTopics(ctx context.Context, admin *kadm.Client, prefix string, replic
 			created = append(created, name)
 		}
 	}
-	return created, nil
+	return created, awaitTopics(ctx, client, prefix)
+}
+
+const (
+	topicsTimeout = 30 * time.Second
+	topicsPoll    = 50 * time.Millisecond
+)
+
+// awaitTopics waits until every partition of every topic has a leader. It asks
+// for the metadata itself, because a client remembers an older answer for a while.
+func awaitTopics(ctx context.Context, client *kgo.Client, prefix string) error {
+	ctx, cancel := context.WithTimeout(ctx, topicsTimeout)
+	defer cancel()
+	request := kmsg.NewPtrMetadataRequest()
+	for _, topic := range events.Topics() {
+		wanted := kmsg.NewMetadataRequestTopic()
+		wanted.Topic = kmsg.StringPtr(topic.Name(prefix))
+		request.Topics = append(request.Topics, wanted)
+	}
+	tick := time.NewTicker(topicsPoll)
+	defer tick.Stop()
+	for {
+		answer, err := request.RequestWith(ctx, client)
+		if err != nil {
+			return fmt.Errorf("asking for the topics: %w", err)
+		}
+		missing := withoutLeader(answer.Topics)
+		if missing == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the leaders of topic %s: %w", missing, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// withoutLeader names a topic that cannot be written to yet, or "".
+func withoutLeader(topics []kmsg.MetadataResponseTopic) string {
+	for _, t := range topics {
+		led := t.ErrorCode == 0 && len(t.Partitions) > 0
+		for _, p := range t.Partitions {
+			led = led && p.ErrorCode == 0 && p.Leader >= 0
+		}
+		if !led {
+			return *t.Topic
+		}
+	}
+	return ""
 }
 
 func alterTopic(ctx context.Context, admin *kadm.Client, name string, config map[string]string) error {

@@ -29,28 +29,28 @@ func TestTopicsAreCreatedOnceWithTheirSettings(t *testing.T) {
 	}
 	defer cluster.Close()
 	// A client remembers for a while which topics there are; each step asks anew.
-	newAdmin := func() *kadm.Client {
+	newClient := func() *kgo.Client {
 		client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(client.Close)
-		return kadm.NewClient(client)
+		return client
 	}
 
-	created, err := migrations.CreateTopics(t.Context(), newAdmin(), "eu.", 1)
+	created, err := migrations.CreateTopics(t.Context(), newClient(), "eu.", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(created) != len(events.Topics()) {
 		t.Errorf("created %v", created)
 	}
-	again, err := migrations.CreateTopics(t.Context(), newAdmin(), "eu.", 1)
+	again, err := migrations.CreateTopics(t.Context(), newClient(), "eu.", 1)
 	if err != nil || len(again) != 0 {
 		t.Errorf("the second time created %v, %v", again, err)
 	}
 
-	admin := newAdmin()
+	admin := kadm.NewClient(newClient())
 	details, err := admin.ListTopics(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,6 +50,9 @@ func newStack(t *testing.T) *stack {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	s := &stack{bin: bin, dir: dir, base: freePortBase(t)}
 	s.start(t)
 	t.Cleanup(func() {
@@ -55,8 +60,11 @@ func newStack(t *testing.T) *stack {
 			s.showLogs(t)
 		}
 		s.stop(t)
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
+		if output, err := exec.Command(filepath.Join(bin, "stack"), "clean", "--dir", dir).CombinedOutput(); err != nil {
+			t.Errorf("cleaning up: %v\n%s", err, output)
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", dir, err)
 		}
 	})
 	return s
@@ -236,8 +244,8 @@ func (s *stack) showLogs(t *testing.T) {
 	}
 }
 
-// freePortBase finds an offset at which the first and the last port of the plan
-// are free.
+// freePortBase picks an offset at which every port of the plan is free. It is
+// drawn by chance, so that two test runs on one machine do not meet.
 func freePortBase(t *testing.T) int {
 	t.Helper()
 	free := func(port int) bool {
@@ -248,8 +256,13 @@ func freePortBase(t *testing.T) int {
 		}
 		return l.Close() == nil
 	}
-	for base := 30000; base < 44000; base += 1000 {
-		if free(base+8000) && free(base+8080) && free(base+9010) && free(base+19092) && free(base+15432) {
+	ports := []int{
+		8000, 8010, 8011, 8020, 8080, 8081, 8180, 8181, 9000, 9010, 9020, 9030, 9031, 9040, 9080, 9081, 9180, 9181,
+		15432, 16379, 16380, 18123, 19092, 19093,
+	}
+	for range 100 {
+		base := 10_000 + rand.IntN(2_000)*10
+		if !slices.ContainsFunc(ports, func(port int) bool { return !free(base + port) }) {
 			return base
 		}
 	}

@@ -354,10 +354,20 @@ func (s *stack) ledger(t *testing.T) {
 		}
 		return accepted, settled, nil
 	}
-	acceptedBefore, settledBefore, err := read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	// What earlier chapters caused has arrived when nothing has changed for longer
+	// than a batch waits.
+	var acceptedBefore, settledBefore float64
+	var since time.Time
+	s.eventually(t, 30*time.Second, "the counters rest", func(ctx context.Context) error {
+		accepted, settled, err := read(ctx)
+		if err != nil || accepted != acceptedBefore || settled != settledBefore {
+			acceptedBefore, settledBefore, since = accepted, settled, time.Now()
+		}
+		if rest := time.Since(since); rest < 2*time.Second {
+			return fmt.Errorf("unchanged for %v %w", rest, err)
+		}
+		return nil
+	})
 	s.create(t, "ledger", "https://e.test/")
 	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
 		return s.everyEdge(ctx, "ledger", http.StatusFound, "https://e.test/")

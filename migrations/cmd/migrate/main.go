@@ -17,7 +17,6 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/caarlos0/env/v11"
 	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver of database/sql, which goose needs
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/migrations"
@@ -146,7 +145,7 @@ func topics(ctx context.Context, c config) ([]string, error) {
 		return nil, fmt.Errorf("LINKSTREAM_KAFKA_BROKERS: %w", err)
 	}
 	defer client.Close()
-	created, err := migrations.CreateTopics(ctx, kadm.NewClient(client), c.TopicPrefix, c.TopicReplication)
+	created, err := migrations.CreateTopics(ctx, client, c.TopicPrefix, c.TopicReplication)
 	for i, name := range created {
 		created[i] = "topic " + name
 	}

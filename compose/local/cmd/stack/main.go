@@ -77,7 +77,7 @@ func run(ctx context.Context, force <-chan struct{}, args []string, stdout io.Wr
 			}
 			kind, err := plan.ParseBrokerKind(broker)
 			if err != nil {
-				return fmt.Errorf("--broker: %w", err)
+				return fmt.Errorf("--broker (or LINKSTREAM_LOCAL_BROKER): %w", err)
 			}
 			if bin == "" {
 				bin = filepath.Join(dir, "bin")

@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -36,7 +34,7 @@ type settings struct {
 	KafkaBrokers      []string      `env:"KAFKA_BROKERS,required" help:"host:port,host:port"`
 	TopicPrefix       string        `env:"TOPIC_PREFIX" help:"put before every topic's name"`
 	ClickHouseURL     string        `env:"CLICKHOUSE_URL,required" help:"http://user:password@host:port/database, or clickhouse://... for the native protocol"`
-	IngesterName      string        `env:"INGESTER_NAME" help:"unique among the ingesters; the same after a restart, so that it has its partitions back at once (default from host name and admin address)"`
+	InstanceName      string        `env:"INSTANCE_NAME" help:"unique among the ingesters, the same after a restart (default from host name and admin address)"`
 	ClickBatchMaxRows int           `env:"CLICK_BATCH_MAX_ROWS" envDefault:"50000" help:"a partition's batch is inserted when it has so many clicks"`
 	ClickBatchMaxWait time.Duration `env:"CLICK_BATCH_MAX_WAIT" envDefault:"500ms" help:"or when its oldest click has waited so long"`
 }
@@ -101,7 +99,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	consumer, err := sink.New(options, ch, sink.Settings{
-		Topic: topic, TopicPrefix: s.TopicPrefix, Instance: instance(s.IngesterName, listener.Addr()),
+		Topic: topic, TopicPrefix: s.TopicPrefix, Instance: kafka.Instance(s.InstanceName, listener.Addr()),
 		MaxRows: s.ClickBatchMaxRows, MaxWait: s.ClickBatchMaxWait, Drain: s.DrainTimeout,
 	}, sink.NewMetrics(registry), log)
 	if err != nil {
@@ -117,24 +115,6 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		runner.Task{Name: "consumer", Run: consumer.Run},
 		runner.Task{Name: "stopping", Run: admin.Stopping},
 	)
-}
-
-// instance is the ingester's name in the characters that Kafka allows. Only one
-// process of a host can have an admin address, so the default is unique.
-func instance(name string, admin net.Addr) string {
-	if name == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			return "" // without a name a restart takes longer, and nothing else
-		}
-		name = host + "-" + admin.String()
-	}
-	return strings.Map(func(r rune) rune {
-		if r == '.' || r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '_'
-	}, name)
 }
 
 // findTopic checks that the topics are there and returns the one that is read.

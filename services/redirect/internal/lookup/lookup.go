@@ -21,8 +21,9 @@ var ErrUnavailable = errors.New("neither redis nor the origin answered")
 const (
 	// Lease is how long silence on the channel is taken for "nothing has changed".
 	// Heartbeats come every half second. With it, a change that this process never
-	// hears of is served at most Lease plus one fill later: within two seconds.
-	Lease = 1750 * time.Millisecond
+	// hears of is served at most Lease, one read of the channel and one fill later:
+	// within two seconds, on a busy machine too.
+	Lease = 1500 * time.Millisecond
 	// confirmedFor is how long an answer of the origin is trusted without a lease.
 	confirmedFor = time.Second
 	// StaleFor bounds how long an entry is served that nobody could confirm.
