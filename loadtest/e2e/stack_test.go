@@ -46,13 +46,14 @@ func newStack(t *testing.T) *stack {
 		t.Skip("LINKSTREAM_E2E_BIN is not set: run `make e2e`")
 	}
 	// Not t.TempDir: Postgres runs as another user, who has to reach the folder.
-	dir, err := os.MkdirTemp("", "linkstream-e2e-") //nolint:usetesting // see above
+	parent, err := os.MkdirTemp("", "linkstream-e2e-") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := os.Chmod(parent, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	dir := filepath.Join(parent, "stack")
 	s := &stack{bin: bin, dir: dir, base: freePortBase(t)}
 	s.start(t)
 	t.Cleanup(func() {
@@ -66,6 +67,9 @@ func newStack(t *testing.T) *stack {
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", dir, err)
 		}
+		if err := os.RemoveAll(parent); err != nil {
+			t.Error(err)
+		}
 	})
 	return s
 }
@@ -73,7 +77,7 @@ func newStack(t *testing.T) *stack {
 // start starts the stack and waits until it says that it is ready.
 func (s *stack) start(t *testing.T) {
 	t.Helper()
-	output, err := os.Create(filepath.Join(s.dir, "stack.out"))
+	output, err := os.Create(s.dir+".out")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +239,7 @@ func (s *stack) showLogs(t *testing.T) {
 	t.Helper()
 	const tail = 3000
 	files, _ := filepath.Glob(filepath.Join(s.dir, "log", "*.log"))
-	for _, file := range append(files, filepath.Join(s.dir, "stack.out")) {
+	for _, file := range append(files, s.dir+".out") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			continue
