@@ -98,7 +98,7 @@ func awaitTopics(ctx context.Context, client *kgo.Client, prefix string) error {
 	request := kmsg.NewPtrMetadataRequest()
 	for _, topic := range events.Topics() {
 		wanted := kmsg.NewMetadataRequestTopic()
-		wanted.Topic = kmsg.StringPtr(topic.Name(prefix))
+		wanted.Topic = new(topic.Name(prefix))
 		request.Topics = append(request.Topics, wanted)
 	}
 	tick := time.NewTicker(topicsPoll)

@@ -32,6 +32,8 @@ type stack struct {
 	cmd      *exec.Cmd
 	exited   chan error
 	env      map[string]string
+
+	thousandID string // the link that was visited a thousand times
 }
 
 // newStack starts a stack with two regions and two edges each, which is stopped
@@ -77,7 +79,7 @@ func newStack(t *testing.T) *stack {
 // start starts the stack and waits until it says that it is ready.
 func (s *stack) start(t *testing.T) {
 	t.Helper()
-	output, err := os.Create(s.dir+".out")
+	output, err := os.Create(s.dir + ".out")
 	if err != nil {
 		t.Fatal(err)
 	}

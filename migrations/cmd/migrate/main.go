@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
 	"os/signal"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/caarlos0/env/v11"
+	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver of database/sql, which goose needs
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -33,6 +35,12 @@ again changes nothing.
   LINKSTREAM_TOPIC_PREFIX       for topics      put before every topic's name (default none)
   LINKSTREAM_TOPIC_REPLICATION  for topics      copies of each partition (default 1)
 `
+
+// step is one thing to migrate and what it needs.
+type step struct {
+	apply func(context.Context, config) ([]string, error)
+	check func(config) error
+}
 
 type config struct {
 	PostgresURL      string   `env:"POSTGRES_URL"`
@@ -59,21 +67,26 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		}
 		return errors.New("name one thing to migrate")
 	}
-	steps := map[string][]func(context.Context, config) ([]string, error){
-		"postgres":   {postgres},
-		"clickhouse": {clickHouse},
-		"topics":     {topics},
-		"all":        {postgres, clickHouse, topics},
+	inPostgres, inClickHouse, inTopics := step{postgres, checkPostgres}, step{clickHouse, checkClickHouse}, step{topics, checkTopics}
+	steps := map[string][]step{
+		"postgres":   {inPostgres},
+		"clickhouse": {inClickHouse},
+		"topics":     {inTopics},
+		"all":        {inPostgres, inClickHouse, inTopics},
 	}[args[0]]
 	if steps == nil {
 		return fmt.Errorf("%q is nothing to migrate: use postgres, clickhouse, topics or all", args[0])
 	}
 	c, err := env.ParseAsWithOptions[config](env.Options{Environment: env.ToMap(environ), Prefix: "LINKSTREAM_"})
-	if err != nil {
-		return err
+	errs := []error{err}
+	for _, s := range steps {
+		errs = append(errs, s.check(c))
 	}
-	for _, step := range steps {
-		applied, err := step(ctx, c)
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("these settings are wrong (see --help), nothing was migrated:\n%w", err)
+	}
+	for _, s := range steps {
+		applied, err := s.apply(ctx, c)
 		for _, name := range applied {
 			fmt.Fprintln(stdout, "applied", name)
 		}
@@ -84,28 +97,62 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	return nil
 }
 
-func postgres(ctx context.Context, c config) ([]string, error) {
-	if c.PostgresURL == "" {
-		return nil, errors.New("LINKSTREAM_POSTGRES_URL is not set")
+// The checks do not repeat what they refuse: URLs hold passwords.
+
+func checkPostgres(c config) error {
+	if _, err := pgx.ParseConfig(c.PostgresURL); err != nil || !strings.Contains(c.PostgresURL, "://") {
+		return errors.New("LINKSTREAM_POSTGRES_URL must be a URL, for instance postgres://user:password@127.0.0.1:5432/linkstream")
 	}
+	return nil
+}
+
+func checkClickHouse(c config) error {
+	_, parseErr := clickhouse.ParseDSN(c.ClickHouseURL)
+	u, err := url.Parse(c.ClickHouseURL)
+	if parseErr != nil || err != nil || u.Host == "" || !isDatabase(databaseOf(u)) {
+		return errors.New("LINKSTREAM_CLICKHOUSE_URL must be a URL that ends with a database, for instance http://127.0.0.1:8123/linkstream")
+	}
+	return nil
+}
+
+func checkTopics(c config) error {
+	var errs []error
+	if len(c.KafkaBrokers) == 0 {
+		errs = append(errs, errors.New("LINKSTREAM_KAFKA_BROKERS must be host:port, comma separated"))
+	}
+	for _, broker := range c.KafkaBrokers {
+		if _, _, err := net.SplitHostPort(broker); err != nil {
+			errs = append(errs, errors.New("LINKSTREAM_KAFKA_BROKERS must be host:port, comma separated"))
+			break
+		}
+	}
+	if c.TopicReplication < 1 {
+		errs = append(errs, errors.New("LINKSTREAM_TOPIC_REPLICATION must be at least 1"))
+	}
+	return errors.Join(errs...)
+}
+
+func databaseOf(u *url.URL) string { return strings.Trim(u.Path, "/") }
+
+// isDatabase says whether a name can stand between backticks as it is.
+func isDatabase(name string) bool { return name != "" && !strings.ContainsAny(name, "`\\/") }
+
+func postgres(ctx context.Context, c config) ([]string, error) {
 	db, err := sql.Open("pgx", c.PostgresURL)
 	if err != nil {
-		return nil, fmt.Errorf("LINKSTREAM_POSTGRES_URL: %w", err)
+		return nil, fmt.Errorf("opening Postgres: %w", err)
 	}
 	defer func() { _ = db.Close() }()
 	return migrations.Postgres(ctx, db)
 }
 
 func clickHouse(ctx context.Context, c config) ([]string, error) {
-	if c.ClickHouseURL == "" {
-		return nil, errors.New("LINKSTREAM_CLICKHOUSE_URL is not set")
-	}
 	if err := createDatabase(ctx, c.ClickHouseURL); err != nil {
 		return nil, err
 	}
 	options, err := clickhouse.ParseDSN(c.ClickHouseURL)
 	if err != nil {
-		return nil, fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
+		return nil, fmt.Errorf("reading the ClickHouse URL: %w", err)
 	}
 	db := clickhouse.OpenDB(options)
 	defer func() { _ = db.Close() }()
@@ -117,16 +164,13 @@ func clickHouse(ctx context.Context, c config) ([]string, error) {
 func createDatabase(ctx context.Context, raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
+		return fmt.Errorf("reading the ClickHouse URL: %w", err)
 	}
-	name := strings.Trim(u.Path, "/")
-	if name == "" || strings.ContainsAny(name, "`\\/") {
-		return errors.New("LINKSTREAM_CLICKHOUSE_URL names no database: end it with /linkstream")
-	}
+	name := databaseOf(u)
 	u.Path = "/default"
 	options, err := clickhouse.ParseDSN(u.String())
 	if err != nil {
-		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
+		return fmt.Errorf("reading the ClickHouse URL: %w", err)
 	}
 	db := clickhouse.OpenDB(options)
 	defer func() { _ = db.Close() }()
@@ -137,12 +181,9 @@ func createDatabase(ctx context.Context, raw string) error {
 }
 
 func topics(ctx context.Context, c config) ([]string, error) {
-	if len(c.KafkaBrokers) == 0 {
-		return nil, errors.New("LINKSTREAM_KAFKA_BROKERS is not set")
-	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(c.KafkaBrokers...))
 	if err != nil {
-		return nil, fmt.Errorf("LINKSTREAM_KAFKA_BROKERS: %w", err)
+		return nil, fmt.Errorf("making the broker's client: %w", err)
 	}
 	defer client.Close()
 	created, err := migrations.CreateTopics(ctx, client, c.TopicPrefix, c.TopicReplication)
