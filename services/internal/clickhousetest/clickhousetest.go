@@ -180,9 +180,10 @@ func libraryInstalled() bool {
 		_, err := os.Stat(path)
 		return err == nil
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return false
+	cache := os.Getenv("XDG_CACHE_HOME")
+	if cache == "" {
+		// Not os.UserCacheDir, which is another folder on macOS.
+		cache = filepath.Join(os.Getenv("HOME"), ".cache")
 	}
 	matches, err := filepath.Glob(filepath.Join(cache, "linkstream", "chdb", "*", "libchdb.so"))
 	return err == nil && len(matches) > 0

@@ -11,10 +11,12 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 )
@@ -124,6 +126,40 @@ func CheckAddr(name, value string) error {
 		return fmt.Errorf("%s%s must be host:port, for instance 127.0.0.1:8080", Prefix, name)
 	}
 	return nil
+}
+
+// CheckAddrs is CheckAddr for a list, for instance of Kafka brokers.
+func CheckAddrs(name string, values []string) error {
+	for _, value := range values {
+		if err := CheckAddr(name, value); err != nil {
+			return fmt.Errorf("%s%s must be host:port, comma separated", Prefix, name)
+		}
+	}
+	return nil
+}
+
+// CheckURL says whether value is the http or https address of a service, for use in
+// Validate. A missing value is left to `required`.
+func CheckURL(name, value string) error {
+	u, err := url.Parse(value)
+	if value == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+		return nil
+	}
+	return fmt.Errorf("%s%s must be an http or https address, for instance http://127.0.0.1:8011", Prefix, name)
+}
+
+// CheckPositive says whether value is more than nothing, for use in Validate.
+func CheckPositive(name string, value time.Duration) error {
+	if value > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s%s must be more than 0, for instance 10s", Prefix, name)
+}
+
+// CheckLogLevel says whether value is a level of package telemetry's logger, for use
+// in Validate.
+func CheckLogLevel(value string) error {
+	return CheckOneOf("LOG_LEVEL", value, "debug", "info", "warn", "error")
 }
 
 // CheckOneOf says whether value is in a closed list, for use in Validate.

@@ -77,3 +77,26 @@ func TestArgumentsAreRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestChecksOfSingleValues(t *testing.T) {
+	check := func(got error, want string) {
+		t.Helper()
+		if want == "" && got != nil || want != "" && (got == nil || !strings.HasPrefix(got.Error(), "LINKSTREAM_"+want+" must be ")) {
+			t.Errorf("got %v, want a complaint about %q", got, want)
+		}
+	}
+	check(config.CheckAddrs("KAFKA_BROKERS", []string{"a:1", "b:2"}), "")
+	check(config.CheckAddrs("KAFKA_BROKERS", nil), "") // `required` says so
+	check(config.CheckAddrs("KAFKA_BROKERS", []string{"a:1", "b"}), "KAFKA_BROKERS")
+	check(config.CheckURL("LINKS_URL", "http://127.0.0.1:8010"), "")
+	check(config.CheckURL("LINKS_URL", "https://links.test"), "")
+	check(config.CheckURL("LINKS_URL", ""), "")
+	check(config.CheckURL("LINKS_URL", "127.0.0.1:8010"), "LINKS_URL")
+	check(config.CheckURL("LINKS_URL", "ftp://links.test"), "LINKS_URL")
+	check(config.CheckURL("LINKS_URL", "http://"), "LINKS_URL")
+	check(config.CheckPositive("DRAIN_TIMEOUT", time.Second), "")
+	check(config.CheckPositive("DRAIN_TIMEOUT", 0), "DRAIN_TIMEOUT")
+	check(config.CheckPositive("DRAIN_TIMEOUT", -time.Second), "DRAIN_TIMEOUT")
+	check(config.CheckLogLevel("info"), "")
+	check(config.CheckLogLevel("loud"), "LOG_LEVEL")
+}

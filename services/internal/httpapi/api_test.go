@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -135,4 +136,39 @@ func TestErrorsAreProblems(t *testing.T) {
 	if !strings.Contains(logged.String(), "at the disco") {
 		t.Error("the panic is not in the log")
 	}
+}
+
+// An answer that breaks off must not look whole: half a list is a wrong list.
+func TestABrokenAnswerDoesNotLookWhole(t *testing.T) {
+	check := func(name string, cause any, wantLogged bool) {
+		t.Helper()
+		var logged bytes.Buffer
+		log := slog.New(slog.NewJSONHandler(&logged, nil))
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /v1/things", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("one,two,"))
+			_ = http.NewResponseController(w).Flush()
+			panic(cause)
+		})
+		server := httptest.NewServer(httpapi.Middleware(mux, telemetry.NewRegistry(), log))
+		defer server.Close()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/things", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := server.Client().Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = answer.Body.Close() }()
+		if body, err := io.ReadAll(answer.Body); err == nil {
+			t.Errorf("%s: the answer %q ends in good order", name, body)
+		}
+		server.Close() // it has logged
+		if got := strings.Contains(logged.String(), "request panicked"); got != wantLogged {
+			t.Errorf("%s: logged %t, want %t", name, got, wantLogged)
+		}
+	}
+	check("a fault of ours", "at the disco", true)
+	check("the service behind a proxy went away", http.ErrAbortHandler, false)
 }

@@ -25,7 +25,8 @@ const maxRequestID = 128
 
 // Middleware wraps a service's whole public handler: it gives every request an
 // id (the caller's own, if it sent a sensible one), turns a panic into a 500 with
-// one log line, answers unknown routes with a Problem, and measures durations.
+// one log line (or breaks off an answer that has begun), answers unknown routes with
+// a Problem, and measures durations.
 func Middleware(next *http.ServeMux, registry *prometheus.Registry, log *slog.Logger) http.Handler {
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "http_request_duration_seconds",
@@ -45,13 +46,22 @@ func Middleware(next *http.ServeMux, registry *prometheus.Registry, log *slog.Lo
 		rec := &recorder{ResponseWriter: w}
 		_, route := next.Handler(r)
 		defer func() {
-			if p := recover(); p != nil {
+			p := recover()
+			aborted := p == http.ErrAbortHandler //nolint:errorlint // net/http compares it so
+			if p != nil && !aborted {
 				log.ErrorContext(ctx, "request panicked", "request_id", id, "route", route, "panic", p, "stack", string(debug.Stack()))
 				if rec.status == 0 {
 					Write(ctx, rec, NewProblem(http.StatusInternalServerError, "internal", "Something went wrong here. If it goes on, quote the request id."))
+				} else {
+					aborted = true
 				}
 			}
 			durations.WithLabelValues(route, strconv.Itoa(rec.status)).Observe(time.Since(start).Seconds())
+			if aborted {
+				// Returning would end the answer as if it were whole. This breaks the
+				// connection instead, and the server says nothing more about it.
+				panic(http.ErrAbortHandler)
+			}
 		}()
 		if route == "" {
 			unknownRoute(ctx, rec, next, r)

@@ -3,8 +3,10 @@ package httpserver
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,6 +22,28 @@ const readyTimeout = 2 * time.Second
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
+}
+
+// Reachable checks that something listens at the http or https address of another
+// service: not more, because one that is itself unready still answers better than
+// its caller could.
+func Reachable(name, address string) Check {
+	return Check{Name: name, Ready: func(ctx context.Context) error {
+		u, err := url.Parse(address)
+		if err != nil {
+			return fmt.Errorf("reading its address: %w", err)
+		}
+		port := u.Port()
+		if port == "" {
+			port = u.Scheme // the dialer knows http and https as names of ports
+		}
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}}
 }
 
 // Admin is the handler of the admin listener: /metrics, /healthz, /readyz and

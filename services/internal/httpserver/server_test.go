@@ -147,3 +147,15 @@ func TestReadyzSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("stopping: %d %q", status, body)
 	}
 }
+
+func TestReachableSaysWhetherSomebodyListens(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	check := httpserver.Reachable("links", server.URL)
+	if err := check.Ready(t.Context()); err != nil || check.Name != "links" {
+		t.Errorf("%s: %v", check.Name, err)
+	}
+	server.Close()
+	if check.Ready(t.Context()) == nil {
+		t.Error("a closed port is reachable")
+	}
+}

@@ -5,7 +5,7 @@
 package redisconn
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,6 +22,18 @@ const (
 	retryBackoff   = 5 * time.Millisecond
 )
 
+// ErrBadURL says that a URL is none of Redis. It does not repeat the URL, which may
+// hold a password.
+var ErrBadURL = errors.New("not a valid Redis URL: want redis://[user:password@]host:port[/db]")
+
+// CheckURL says whether url is one that Open takes.
+func CheckURL(url string) error {
+	if _, err := redis.ParseURL(url); err != nil {
+		return ErrBadURL
+	}
+	return nil
+}
+
 // Open returns a client for redis://[user:password@]host:port[/db]. It does not
 // connect: a Redis that is away at the start may come back.
 func Open(url string) (*redis.Client, error) { return OpenPatient(url, commandTimeout) }
@@ -33,7 +45,7 @@ func OpenPatient(url string, roundTrip time.Duration) (*redis.Client, error) {
 	logging.Disable()
 	options, err := redis.ParseURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("reading the Redis URL: %w", err)
+		return nil, ErrBadURL
 	}
 	options.DialTimeout = dialTimeout
 	options.ReadTimeout = roundTrip

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // Timeouts of a server's start and stop on a busy two-core machine.
@@ -42,6 +45,20 @@ func Missing(tb testing.TB, what string) {
 		tb.Fatalf("%s is missing: run `make install`", what)
 	}
 	tb.Skipf("%s is missing: run `make install`", what)
+}
+
+// NoLeaks returns the exit code of a package's tests, or 1 when they passed and left
+// goroutines behind. Use it as os.Exit(testproc.NoLeaks(m.Run())) in TestMain.
+func NoLeaks(code int) int {
+	http.DefaultClient.CloseIdleConnections() // kept for reuse, not forgotten
+	if code != 0 {
+		return code
+	}
+	if err := goleak.Find(); err != nil {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		return 1
+	}
+	return 0
 }
 
 // Look finds a program in the given folders (glob patterns, the last match

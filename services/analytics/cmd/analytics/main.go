@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -39,20 +38,16 @@ type settings struct {
 // Validate implements config.Validator.
 func (s settings) Validate() error {
 	errs := []error{
-		config.CheckOneOf("LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
+		config.CheckLogLevel(s.LogLevel),
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
-	}
-	if s.DrainTimeout <= 0 {
-		errs = append(errs, errors.New("LINKSTREAM_DRAIN_TIMEOUT must be more than 0, for instance 10s"))
+		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
+		config.CheckURL("ACCESS_URL", s.AccessURL),
 	}
 	if s.ClickHouseURL != "" {
 		if err := query.CheckURL(s.ClickHouseURL); err != nil {
 			errs = append(errs, fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err))
 		}
-	}
-	if u, err := url.Parse(s.AccessURL); s.AccessURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		errs = append(errs, errors.New("LINKSTREAM_ACCESS_URL must be a URL, for instance http://127.0.0.1:8011"))
 	}
 	return errors.Join(errs...)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/testproc"
 )
 
-func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(clickhousetest.Main(m))) }
 
 func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	err := run(t.Context(), []string{

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
+	"github.com/linkstream/linkstream/services/internal/testproc"
 )
 
-func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(clickhousetest.Main(m))) }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/redisconn"
 )
 
 type settings struct {
@@ -20,12 +22,16 @@ type settings struct {
 
 // Validate implements config.Validator.
 func (s settings) Validate() error {
-	var errs []error
-	if s.DrainTimeout <= 0 {
-		errs = append(errs, errors.New("LINKSTREAM_DRAIN_TIMEOUT must be positive"))
-	}
-	return errors.Join(append(errs,
+	errs := []error{
+		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
-		config.CheckOneOf("LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
-	)...)
+		config.CheckLogLevel(s.LogLevel),
+		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
+	}
+	if s.RedisURL != "" {
+		if err := redisconn.CheckURL(s.RedisURL); err != nil {
+			errs = append(errs, fmt.Errorf("%sREDIS_URL: %w", config.Prefix, err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -20,9 +20,15 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestEveryBadSettingIsNamed(t *testing.T) {
-	err := run(t.Context(), []string{"LINKSTREAM_DRAIN_TIMEOUT=-1s", "LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_ADMIN_ADDR=nowhere"}, nil, &bytes.Buffer{})
+	err := run(t.Context(), []string{
+		"LINKSTREAM_DRAIN_TIMEOUT=-1s", "LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_ADMIN_ADDR=nowhere",
+		"LINKSTREAM_REDIS_URL=redis://user:secret@host:port", "LINKSTREAM_KAFKA_BROKERS=nowhere",
+	}, nil, &bytes.Buffer{})
 	if err == nil {
 		t.Fatal("it starts")
+	}
+	if strings.Contains(err.Error(), "secret") {
+		t.Errorf("the message repeats a password: %v", err)
 	}
 	for _, name := range []string{"REGION", "REDIS_URL", "KAFKA_BROKERS", "DRAIN_TIMEOUT", "LOG_LEVEL", "ADMIN_ADDR"} {
 		if !strings.Contains(err.Error(), "LINKSTREAM_"+name) {

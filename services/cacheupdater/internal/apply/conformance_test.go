@@ -78,6 +78,27 @@ func TestHeartbeatsTellTheNewestPosition(t *testing.T) {
 	})
 }
 
+// Of two updaters neither reads all partitions. An edge that hears only one of them
+// must still learn that there are others, or it would trust what nobody watches.
+func TestEveryHeartbeatCountsAllPartitions(t *testing.T) {
+	w := newWorld(t)
+	w.startReady(t)
+	w.startReady(t)
+	heard := w.listen(t)
+	spokenFor := map[int]bool{}
+	eventually(t, "each speaks for its own", func() bool {
+		m := <-heard
+		if len(m.Heartbeat) == 0 {
+			return false
+		}
+		if m.Partitions != partitions {
+			t.Errorf("a heartbeat for %d partitions says that there are %d, want %d", len(m.Heartbeat), m.Partitions, partitions)
+		}
+		spokenFor[len(m.Heartbeat)] = true
+		return spokenFor[1] && spokenFor[2]
+	})
+}
+
 // A crash between the write and the publication: Redis has the record, the edges
 // have not heard.
 //

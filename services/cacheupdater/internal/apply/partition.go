@@ -29,8 +29,8 @@ type fill struct {
 // partitions is shared by the loop, the group's callbacks and the checks.
 type partitions struct {
 	mu     sync.Mutex
-	joined bool // the group has assigned something, maybe nothing
-	count  int32
+	joined bool  // the group has assigned something, maybe nothing
+	count  int32 // partitions of the whole changelog, 0 until known
 	byID   map[int32]*partition
 }
 
@@ -38,8 +38,8 @@ func (ps *partitions) assign(ids []int32, now time.Time) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	ps.joined = true
+	ps.count = 0 // it may have grown: that is one reason for an assignment
 	for _, id := range ids {
-		ps.count = max(ps.count, id+1)
 		if ps.byID[id] == nil {
 			ps.byID[id] = &partition{published: -1, moved: now}
 		}
@@ -74,6 +74,19 @@ func (ps *partitions) with(id int32, f func(p *partition)) {
 	if p := ps.byID[id]; p != nil {
 		f(p)
 	}
+}
+
+func (ps *partitions) setCount(n int32) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.count = n
+}
+
+// counted says whether the number of partitions is known.
+func (ps *partitions) counted() bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.count > 0
 }
 
 // heartbeat is the message that speaks for all partitions, and false when there

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -188,11 +189,32 @@ func (u *Updater) beat(ctx context.Context) error {
 	if silent := u.lastFetch.silent(); silent > readSilence {
 		return nil // /readyz says so
 	}
+	if !u.partitions.counted() {
+		if err := u.countPartitions(ctx); err != nil {
+			return err
+		}
+	}
 	m, ok := u.partitions.heartbeat()
 	if !ok {
 		return nil
 	}
 	return u.store.Publish(ctx, &m)
+}
+
+// countPartitions asks how many partitions the changelog has: an edge must learn of
+// those too that nobody reads, and this process may have been assigned a few.
+func (u *Updater) countPartitions(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	topics, err := kadm.NewClient(u.client).ListTopics(ctx, u.topic)
+	if err == nil {
+		err = topics.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("counting the changelog's partitions: %w", err)
+	}
+	u.partitions.setCount(int32(len(topics[u.topic].Partitions))) //nolint:gosec // numbered by int32
+	return nil
 }
 
 func (u *Updater) note(err error) {

@@ -137,8 +137,8 @@ func TestEachPathReachesWhatAnswersIt(t *testing.T) {
 }
 
 func TestBadSettingsAreNamedAllAtOnce(t *testing.T) {
-	err := run(t.Context(), []string{"LINKSTREAM_LINKS_URL=nonsense", "LINKSTREAM_HTTP_ADDR=8000", "LINKSTREAM_COOKIE_SECURE=perhaps"}, nil, io.Discard)
-	for _, name := range []string{"LINKS_URL", "ANALYTICS_URL", "ACCESS_URL", "HTTP_ADDR", "COOKIE_SECURE"} {
+	err := run(t.Context(), []string{"LINKSTREAM_LINKS_URL=nonsense", "LINKSTREAM_HTTP_ADDR=8000", "LINKSTREAM_COOKIE_SECURE=perhaps", "LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_DRAIN_TIMEOUT=0s"}, nil, io.Discard)
+	for _, name := range []string{"LINKS_URL", "ANALYTICS_URL", "ACCESS_URL", "HTTP_ADDR", "COOKIE_SECURE", "LOG_LEVEL", "DRAIN_TIMEOUT"} {
 		if err == nil || !strings.Contains(err.Error(), "LINKSTREAM_"+name) {
 			t.Errorf("%s is not named: %v", name, err)
 		}

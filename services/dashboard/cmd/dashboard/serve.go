@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 
@@ -53,9 +52,9 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return err
 	}
 	admin := httpserver.NewAdmin(registry,
-		reachable("links", s.LinksURL),
-		reachable("analytics", s.AnalyticsURL),
-		reachable("access", s.AccessURL),
+		httpserver.Reachable("links", s.LinksURL),
+		httpserver.Reachable("analytics", s.AnalyticsURL),
+		httpserver.Reachable("access", s.AccessURL),
 	)
 	log.InfoContext(ctx, "serving", "addr", public.Addr().String(), "admin_addr", private.Addr().String())
 	return runner.Run(ctx,
@@ -111,25 +110,4 @@ func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, 
 
 func unknown(w http.ResponseWriter, r *http.Request) {
 	httpapi.Write(r.Context(), w, httpapi.NewProblem(http.StatusNotFound, "not_found", "The API has nothing at this address."))
-}
-
-// reachable checks that something listens where a service should: not more,
-// because a service that is itself unready still answers better than we could.
-func reachable(name, address string) httpserver.Check {
-	return httpserver.Check{Name: name, Ready: func(ctx context.Context) error {
-		u, err := url.Parse(address)
-		if err != nil {
-			return fmt.Errorf("reading its address: %w", err)
-		}
-		port := u.Port()
-		if port == "" {
-			port = u.Scheme // the dialer knows http and https as names of ports
-		}
-		var dialer net.Dialer
-		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	}}
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
-	"net/url"
 	"time"
 
 	"github.com/linkstream/linkstream/services/internal/config"
@@ -25,28 +23,13 @@ type settings struct {
 
 // Validate checks what types cannot.
 func (s settings) Validate() error {
-	var drain error
-	if s.DrainTimeout <= 0 {
-		drain = errors.New(config.Prefix + "DRAIN_TIMEOUT must be more than nothing, for instance 10s")
-	}
 	return errors.Join(
+		config.CheckLogLevel(s.LogLevel),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
-		checkURL("LINKS_URL", s.LinksURL),
-		checkURL("ANALYTICS_URL", s.AnalyticsURL),
-		checkURL("ACCESS_URL", s.AccessURL),
-		drain,
+		config.CheckURL("LINKS_URL", s.LinksURL),
+		config.CheckURL("ANALYTICS_URL", s.AnalyticsURL),
+		config.CheckURL("ACCESS_URL", s.AccessURL),
+		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
 	)
-}
-
-// checkURL leaves a missing value to the check for what is required.
-func checkURL(name, value string) error {
-	if value == "" {
-		return nil
-	}
-	u, err := url.Parse(value)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("%s%s must be an http or https address, for instance http://127.0.0.1:8010", config.Prefix, name)
-	}
-	return nil
 }

@@ -17,6 +17,11 @@ const (
 	// keepFor bounds how long a deployment of a service may not show yet.
 	keepFor = 30 * time.Second
 
+	// forgetFor is how long a failure is the answer: while a service hangs, readers
+	// must not queue up for a time-out each.
+	forgetFor = time.Second
+
+	// fetchTimeout bounds all parts together.
 	fetchTimeout = 3 * time.Second
 	maxPartBytes = 8 << 20
 )
@@ -30,13 +35,15 @@ type Source struct {
 	// mu is held while fetching, so that a crowd of readers asks each service once.
 	mu    sync.Mutex
 	doc   []byte
+	err   error
 	until time.Time
 }
 
 // NewSource reads the parts from the given addresses, for instance
 // http://127.0.0.1:8010/openapi.json.
 func NewSource(log *slog.Logger, urls ...string) *Source {
-	return &Source{urls: urls, client: &http.Client{Timeout: fetchTimeout}, log: log}
+	// No Proxy: the services are on private addresses.
+	return &Source{urls: urls, client: &http.Client{Transport: &http.Transport{}}, log: log}
 }
 
 // ServeJSON answers with the document, or a 503 problem when a part is away.
@@ -56,9 +63,21 @@ func (s *Source) ServeJSON(w http.ResponseWriter, r *http.Request) {
 func (s *Source) document(ctx context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.doc != nil && time.Now().Before(s.until) {
-		return s.doc, nil
+	if time.Now().Before(s.until) {
+		return s.doc, s.err
 	}
+	// For all who wait: the first of them may go away.
+	s.doc, s.err = s.merge(context.WithoutCancel(ctx))
+	s.until = time.Now().Add(keepFor)
+	if s.err != nil {
+		s.until = time.Now().Add(forgetFor)
+	}
+	return s.doc, s.err
+}
+
+func (s *Source) merge(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
 	parts := make([][]byte, 0, len(s.urls))
 	for _, url := range s.urls {
 		part, err := s.fetch(ctx, url)
@@ -71,7 +90,6 @@ func (s *Source) document(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("merging the API descriptions: %w", err)
 	}
-	s.doc, s.until = doc, time.Now().Add(keepFor)
 	return doc, nil
 }
 

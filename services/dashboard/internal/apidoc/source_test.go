@@ -1,6 +1,7 @@
 package apidoc
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func part(t *testing.T, doc string, asked *atomic.Int32) *httptest.Server {
@@ -77,3 +80,33 @@ func TestAMissingPartIsSaid(t *testing.T) {
 		t.Errorf("page: %d %s", got.Code, got.Body)
 	}
 }
+
+// A crowd before a service that is away costs one question, not one each; a moment
+// later it is asked again.
+func TestAFailureIsRememberedForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked int
+		source := NewSource(slog.New(slog.DiscardHandler), "http://links.test")
+		source.client.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+			asked++
+			return nil, errors.New("away")
+		})
+		for range 5 {
+			if got := ask(t, http.HandlerFunc(source.ServeJSON)); got.Code != 503 {
+				t.Errorf("got %d", got.Code)
+			}
+		}
+		if asked != 1 {
+			t.Errorf("asked %d times at once", asked)
+		}
+		time.Sleep(forgetFor) //nolint:forbidigo // virtual time
+		ask(t, http.HandlerFunc(source.ServeJSON))
+		if asked != 2 {
+			t.Errorf("asked %d times, want twice", asked)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -30,8 +30,10 @@ const CookieName = "ls_session"
 // maxLoginBytes bounds the body of a login: an email and a password.
 const maxLoginBytes = 8 << 10
 
-// Limits of failed logins. An address may be a whole office behind one router,
-// an account is one person: guesses of both are slowed to fewer than 3,000 a day.
+// Limits of failed logins. An address may be a whole office behind one router, an
+// account is one person: guesses from an address are slowed to fewer than 9,000 a
+// day, guesses at an account to fewer than 3,000. Whoever uses up an account's tries
+// keeps its owner out too: the same limit for both, until there is a better one.
 const (
 	addressBurst    = 30
 	addressInterval = 10 * time.Second

@@ -36,15 +36,14 @@ func (s settings) Validate() error {
 	var errs []error
 	wrong := func(name, text string) { errs = append(errs, fmt.Errorf("%s%s %s", config.Prefix, name, text)) }
 	errs = append(errs,
-		config.CheckOneOf("LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
+		config.CheckLogLevel(s.LogLevel),
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
 		config.CheckAddr("RPC_ADDR", s.RPCAddr),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
 		config.CheckOneOf("SHORT_URL_SCHEME", s.ShortURLScheme, "http", "https"),
+		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
+		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
 	)
-	if s.DrainTimeout <= 0 {
-		wrong("DRAIN_TIMEOUT", "must be more than 0, for instance 10s")
-	}
 	if s.TombstoneGrace < 0 {
 		wrong("TOMBSTONE_GRACE", "must not be negative")
 	}
@@ -53,12 +52,6 @@ func (s settings) Validate() error {
 	}
 	if s.PostgresMaxConns < 2 {
 		wrong("POSTGRES_MAX_CONNS", "must be at least 2")
-	}
-	for _, broker := range s.KafkaBrokers {
-		if err := config.CheckAddr("KAFKA_BROKERS", broker); err != nil {
-			wrong("KAFKA_BROKERS", "must be host:port, comma separated")
-			break
-		}
 	}
 	if s.DefaultDomain != "" {
 		if _, ok := link.ParseHost(s.DefaultDomain); !ok {

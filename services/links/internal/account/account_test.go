@@ -3,7 +3,6 @@ package account_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -12,24 +11,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"go.uber.org/goleak"
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/pgtest"
+	"github.com/linkstream/linkstream/services/internal/testproc"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
-func TestMain(m *testing.M) {
-	code := pgtest.Main(m)
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(pgtest.Main(m))) }
 
 // world is a bootstrapped installation with a clock that the test sets.
 type world struct {

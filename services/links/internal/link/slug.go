@@ -25,8 +25,8 @@ var reservedWords = []string{
 	"login", "logout", "metrics", "openapi.json", "readyz", "robots.txt", "sitemap.xml", "static", "v1",
 }
 
-// reservedSuffixes make an address the QR code of a link. (The preview page's
-// suffix is '+', which no slug may contain anyway.)
+// qrSuffix makes an address the QR code of a link. (The preview page's suffix is
+// '+', which no slug may contain anyway.)
 const qrSuffix = ".qr"
 
 // checkSlug holds a slug against the rules for new ones. It says nothing about

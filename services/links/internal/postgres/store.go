@@ -47,6 +47,16 @@ const (
 	idleInTxTimeout  = "30s"
 )
 
+// How the server notices a client whose machine is gone without a word: after ten
+// idle seconds it asks three times, five seconds apart. Until then that client's
+// locks are held, the relay's among them, and the system's default is two hours. The
+// figures are guesses: longer than a hiccup, shorter than anybody's patience.
+const (
+	keepalivesIdle     = "10s"
+	keepalivesInterval = "5s"
+	keepalivesCount    = "3"
+)
+
 // Store reads and writes links and accounts. It is safe for concurrent use.
 type Store struct {
 	pool *pgxpool.Pool
@@ -78,6 +88,9 @@ func Open(ctx context.Context, url string, maxConns int32) (*pgxpool.Pool, error
 	params["application_name"] = "links"
 	params["statement_timeout"] = statementTimeout
 	params["idle_in_transaction_session_timeout"] = idleInTxTimeout
+	params["tcp_keepalives_idle"] = keepalivesIdle
+	params["tcp_keepalives_interval"] = keepalivesInterval
+	params["tcp_keepalives_count"] = keepalivesCount
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("making the connection pool: %w", err)

@@ -71,6 +71,47 @@ func TestEveryChangeLeavesItsRecord(t *testing.T) {
 	}
 }
 
+// The other half: when one of the two cannot be written, the other is not either.
+//
+// Guards I2.
+func TestAChangeAndItsRecordAreWrittenTogetherOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	made, err := w.store.Create(ctx, w.workspace, w.fresh(t, "go.test", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store.Create(ctx, w.workspace, w.fresh(t, "go.test", "a")); !errors.Is(err, link.ErrSlugTaken) {
+		t.Fatalf("a second link at the address: %v", err)
+	}
+	if n := len(w.outbox(t)); n != 1 {
+		t.Errorf("a link that was not stored left a record: there are %d", n)
+	}
+
+	for _, statement := range []string{
+		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`,
+		`CREATE TRIGGER refuse BEFORE INSERT ON outbox FOR EACH STATEMENT EXECUTE FUNCTION refuse()`,
+	} {
+		if _, err := w.pool.Exec(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.store.Create(ctx, w.workspace, w.fresh(t, "go.test", "b")); err == nil {
+		t.Error("a link was created without its record")
+	}
+	if _, err := w.store.Update(ctx, w.workspace, made.ID, link.Always, w.edit(t, link.Change{Title: link.Some("T")})); err == nil {
+		t.Error("a link was changed without its record")
+	}
+	if err := w.store.Delete(ctx, w.workspace, made.ID, link.Always); err == nil {
+		t.Error("a link was deleted without its record")
+	}
+	page, err := w.store.List(ctx, w.workspace, link.Filter{}, nil, 10)
+	if err != nil || len(page.Links) != 1 || page.Links[0].Version != 1 || page.Links[0].Title != made.Title {
+		t.Errorf("the links are now %+v, %v; want the first one as it was", page.Links, err)
+	}
+}
+
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,5 +229,20 @@ func TestABadURLIsNotRepeated(t *testing.T) {
 	start := time.Now()
 	if _, err := postgres.New(pool, "go.test", 0).Get(t.Context(), uuid.New(), link.ID{}); !errors.Is(err, link.ErrUnavailable) {
 		t.Errorf("got %v after %v", err, time.Since(start))
+	}
+}
+
+// A lock whose holder has vanished is free again soon, and nothing waits for ever.
+func TestConnectionsHaveLimits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for setting, want := range map[string]string{
+		"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
+		"statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s",
+	} {
+		var got string
+		if err := w.pool.QueryRow(t.Context(), "SHOW "+setting).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %q, %v; want %q", setting, got, err, want)
+		}
 	}
 }

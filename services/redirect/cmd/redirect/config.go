@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"time"
 
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/redisconn"
 )
 
 type settings struct {
@@ -41,8 +41,10 @@ const (
 // Validate implements config.Validator.
 func (s settings) Validate() error {
 	var errs []error
-	if u, err := url.Parse(s.OriginURL); s.OriginURL != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
-		errs = append(errs, errors.New("LINKSTREAM_ORIGIN_URL must be http://host:port"))
+	if s.RedisURL != "" {
+		if err := redisconn.CheckURL(s.RedisURL); err != nil {
+			errs = append(errs, fmt.Errorf("LINKSTREAM_REDIS_URL: %w", err))
+		}
 	}
 	if s.DefaultDomain != address.Host(s.DefaultDomain) {
 		errs = append(errs, errors.New("LINKSTREAM_DEFAULT_DOMAIN must be a host in lower case, without port"))
@@ -56,12 +58,12 @@ func (s settings) Validate() error {
 	if s.ClickBufferMaxBytes < minClickBuffer {
 		errs = append(errs, fmt.Errorf("LINKSTREAM_CLICK_BUFFER_MAX_BYTES must be at least %d", minClickBuffer))
 	}
-	if s.DrainTimeout <= 0 {
-		errs = append(errs, errors.New("LINKSTREAM_DRAIN_TIMEOUT must be positive"))
-	}
 	return errors.Join(append(errs,
+		config.CheckURL("ORIGIN_URL", s.OriginURL),
+		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
-		config.CheckOneOf("LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
+		config.CheckLogLevel(s.LogLevel),
+		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
 	)...)
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -89,7 +87,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		DefaultDomain: s.DefaultDomain, LocalNames: s.LocalNames, TrustedProxies: s.TrustedProxies,
 		ServerTiming: s.ServerTiming, Region: s.Region, Edge: s.EdgeName,
 	}, registry)
-	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "links", Ready: readiness(client, feed, links, s.OriginURL)})
+	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "links", Ready: readiness(client, feed, links, httpserver.Reachable("origin", s.OriginURL))})
 
 	log.Info("started", "http", public.Addr().String(), "admin", private.Addr().String())
 	return runner.Run(ctx,
@@ -106,7 +104,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 // readiness says whether this edge can answer. With Redis it can once it hears of
 // changes; without Redis as long as the origin can be reached; with neither as long
 // as it holds links in memory. A broker that is away takes no edge out of service.
-func readiness(client *redis.Client, feed *lookup.Feed, links *lookup.Lookup, originURL string) func(ctx context.Context) error {
+func readiness(client *redis.Client, feed *lookup.Feed, links *lookup.Lookup, origin httpserver.Check) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		redisErr := client.Ping(ctx).Err()
 		switch {
@@ -115,28 +113,10 @@ func readiness(client *redis.Client, feed *lookup.Feed, links *lookup.Lookup, or
 		case redisErr == nil:
 			return errors.New("redis answers, but this edge does not hear of changes yet")
 		}
-		originErr := reach(ctx, originURL)
+		originErr := origin.Ready(ctx)
 		if originErr == nil || !links.Empty() {
 			return nil
 		}
 		return fmt.Errorf("redis: %w; origin: %w; and no link is in memory", redisErr, originErr)
 	}
-}
-
-// reach says whether somebody listens where the origin should be.
-func reach(ctx context.Context, originURL string) error {
-	u, err := url.Parse(originURL)
-	if err != nil {
-		return err
-	}
-	host := u.Host
-	if u.Port() == "" {
-		host = net.JoinHostPort(u.Hostname(), u.Scheme)
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", host)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }

@@ -37,10 +37,13 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 	err := run(t.Context(), []string{
 		"LINKSTREAM_DRAIN_TIMEOUT=-1s", "LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_ADMIN_ADDR=nowhere", "LINKSTREAM_HTTP_ADDR=here",
 		"LINKSTREAM_ORIGIN_URL=links:8011", "LINKSTREAM_TRUSTED_PROXIES=10.0.0.0/8,nonsense", "LINKSTREAM_L1_MAX_BYTES=256", "LINKSTREAM_L1_TTL=1ms",
-		"LINKSTREAM_CLICK_BUFFER_MAX_BYTES=1",
+		"LINKSTREAM_CLICK_BUFFER_MAX_BYTES=1", "LINKSTREAM_REDIS_URL=redis://user:secret@host:port", "LINKSTREAM_KAFKA_BROKERS=nowhere",
 	}, nil, io.Discard)
 	if err == nil {
 		t.Fatal("it starts")
+	}
+	if strings.Contains(err.Error(), "secret") {
+		t.Errorf("the message repeats a password: %v", err)
 	}
 	for _, name := range []string{
 		"REGION", "EDGE_NAME", "REDIS_URL", "KAFKA_BROKERS", "DEFAULT_DOMAIN", "DRAIN_TIMEOUT", "LOG_LEVEL", "ADMIN_ADDR", "HTTP_ADDR",

@@ -211,6 +211,20 @@ func TestLostMessageIsNoticedByAHeartbeat(t *testing.T) {
 	w.leads(t, "a", "https://new.test/", lookup.L2)
 }
 
+// An edge may answer before it listens, from the origin while Redis is away: what it
+// stored then may have changed before it began to hear of changes.
+//
+// Guards I9.
+func TestWhatWasStoredBeforeTheFirstSubscriptionIsAskedAgain(t *testing.T) {
+	w := newDeafWorld(t)
+	w.origin.Put(change("a", 1, "https://old.test/"))
+	w.leads(t, "a", "https://old.test/", lookup.Origin)
+	w.becomesHit(t, "a", "https://old.test/")
+	w.put(t, "a", 2, "https://new.test/") // announced while nobody listened
+	w.subscribe(t)
+	w.leads(t, "a", "https://new.test/", lookup.L2)
+}
+
 func TestUnreadableMessageIsAGap(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "a", 1, "https://old.test/")
@@ -280,6 +294,7 @@ func TestRestartedRedisIsNoticed(t *testing.T) {
 	w.put(t, "a", 1, "https://old.test/")
 	w.becomesHit(t, "a", "https://old.test/")
 	w.origin.Put(change("a", 1, "https://old.test/"))
+	before := w.invalidations(t, "reconnect")
 	w.redis.Kill()
 	eventually(t, "the edge knows", func() bool { return !w.feed.Subscribed() })
 	w.leads(t, "a", "https://old.test/", lookup.Origin)
@@ -293,7 +308,7 @@ func TestRestartedRedisIsNoticed(t *testing.T) {
 		t.Errorf("the old target was served for %v", took)
 	}
 	w.redis.Restart(t)
-	eventually(t, "the edge listens again", func() bool { return w.feed.Subscribed() && w.invalidations(t, "reconnect") > 0 })
+	eventually(t, "the edge listens again", func() bool { return w.feed.Subscribed() && w.invalidations(t, "reconnect") > before })
 	w.becomesHit(t, "a", "https://new.test/")
 }
 

@@ -34,7 +34,6 @@ type Feed struct {
 	log    *slog.Logger
 
 	subscribed atomic.Bool // now
-	ever       bool
 	cutOff     bool
 	partitions map[int32]*position
 	count      int32 // partitions of the changelog, as far as heard
@@ -113,12 +112,11 @@ func (f *Feed) listen(ctx context.Context, sub *redis.PubSub) (heard bool, err e
 	return heard, ctx.Err()
 }
 
-// connected begins a subscription. Whatever was published before it is lost.
+// connected begins a subscription. Whatever was published before it is lost, also
+// before the first one: an edge answers from the origin while Redis is away.
 func (f *Feed) connected() {
-	if f.ever {
-		f.lookup.flush(byReconnect)
-	}
-	f.ever, f.cutOff = true, false
+	f.lookup.flush(byReconnect)
+	f.cutOff = false
 	clear(f.partitions)
 	f.subscribed.Store(true)
 }

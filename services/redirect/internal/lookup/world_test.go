@@ -62,6 +62,14 @@ type option func(*lookup.Settings)
 
 func newWorld(t *testing.T, options ...option) *world {
 	t.Helper()
+	w := newDeafWorld(t, options...)
+	w.subscribe(t)
+	return w
+}
+
+// newDeafWorld is a world whose edge does not listen to its feed yet.
+func newDeafWorld(t *testing.T, options ...option) *world {
+	t.Helper()
 	w := &world{redis: redistest.Start(t), origin: origintest.New(), registry: prometheus.NewRegistry(), offset: -1, beating: true}
 	t.Cleanup(w.origin.Close)
 	w.client = w.redis.Client(t)
@@ -80,16 +88,29 @@ func newWorld(t *testing.T, options ...option) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = listener.Close() })
 	w.feed = lookup.NewFeed(listener, w.lookup, log)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var tasks sync.WaitGroup
-	tasks.Go(func() { _ = w.lookup.Run(ctx) })
-	tasks.Go(func() { _ = w.feed.Run(ctx) })
-	tasks.Go(func() { w.beat(ctx) })
-	t.Cleanup(func() { cancel(); tasks.Wait(); _ = listener.Close() })
+	background(t, func(ctx context.Context) { _ = w.lookup.Run(ctx) }, w.beat)
+	return w
+}
+
+// subscribe runs the feed and waits until it is trusted.
+func (w *world) subscribe(t *testing.T) {
+	t.Helper()
+	background(t, func(ctx context.Context) { _ = w.feed.Run(ctx) })
 	eventually(t, "the feed is subscribed", w.feed.Subscribed)
 	w.awaitTrust(t)
-	return w
+}
+
+// background runs tasks until the test is over.
+func background(t *testing.T, tasks ...func(ctx context.Context)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	for _, task := range tasks {
+		running.Go(func() { task(ctx) })
+	}
+	t.Cleanup(func() { cancel(); running.Wait() })
 }
 
 // beat sends heartbeats as the cacheupdater does.

@@ -26,7 +26,8 @@ const (
 	// keyRoom holds any key that is looked up, and most that are not.
 	keyRoom = 1024
 
-	// statuses a link may have; anything else in a record is served as a 302.
+	// Cache-Control of answers that must be asked for again, and of permanent
+	// redirects, which browsers would otherwise keep for ever.
 	temporary = "private, no-store"
 	permanent = "private, max-age=90"
 

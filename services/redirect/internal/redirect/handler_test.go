@@ -228,7 +228,7 @@ func TestNothingFromTheVisitorChangesTheTarget(t *testing.T) {
 
 func TestExpiryIsCheckedAtTheRequest(t *testing.T) {
 	w := newWorld(t)
-	at := time.Now().Add(700 * time.Millisecond)
+	at := time.Now().Add(700 * time.Millisecond).Truncate(time.Millisecond) // as records have it
 	w.put(t, "ends", func(r *linkcache.Record) { r.ExpiresAt = at.UnixMilli() })
 	w.put(t, "begins", func(r *linkcache.Record) { r.StartsAt = at.UnixMilli() })
 	if r := w.get(t, "/ends"); r.status != 302 {
