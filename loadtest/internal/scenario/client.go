@@ -56,31 +56,43 @@ func (c *client) waitForLink(ctx context.Context, address string) error {
 	}
 }
 
-// waitForClicks polls until the links have want clicks together, or more, or the
-// limit has passed, and returns how many they have.
+// waitForClicks polls until the links have want clicks together and no more have
+// come for as long as a batch may take, or until the limit has passed, and returns
+// how many they have: the verdict tells whether some are missing or too many.
 func (c *client) waitForClicks(ctx context.Context, ids []string, want int, limit time.Duration) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+	const rest = 2 * time.Second
+	began, changed, counted := time.Now(), time.Now(), -1
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		sum := 0
-		for _, id := range ids {
-			var summary struct{ Clicks int }
-			if err := c.call(ctx, http.MethodGet, "/v1/analytics/summary?link_id="+id, nil, http.StatusOK, &summary); err != nil {
-				return sum, err
-			}
-			sum += summary.Clicks
+		sum, err := c.clicks(ctx, ids)
+		if err != nil {
+			return sum, err
 		}
-		if sum >= want {
+		if sum != counted {
+			changed, counted = time.Now(), sum
+		}
+		if (sum >= want && time.Since(changed) > rest) || time.Since(began) > limit {
 			return sum, nil
 		}
 		select {
 		case <-ctx.Done():
-			return sum, nil // the verdict tells that some are missing
+			return sum, ctx.Err()
 		case <-tick.C:
 		}
 	}
+}
+
+// clicks is how many the links have together.
+func (c *client) clicks(ctx context.Context, ids []string) (sum int, err error) {
+	for _, id := range ids {
+		var summary struct{ Clicks int }
+		if err := c.call(ctx, http.MethodGet, "/v1/analytics/summary?link_id="+id, nil, http.StatusOK, &summary); err != nil {
+			return sum, err
+		}
+		sum += summary.Clicks
+	}
+	return sum, nil
 }
 
 func (c *client) call(ctx context.Context, method, path string, body []byte, want int, out any) error {

@@ -13,7 +13,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -42,8 +44,9 @@ func New(engine *chdb.Engine, parallel int, log *slog.Logger) *Handler {
 // ServeHTTP answers / and /ping.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case r.Header.Get("Origin") != "":
-		// Without users this is what keeps a web page in the developer's browser away from the data.
+	case r.Header.Get("Origin") != "" || !loopback(r.Host):
+		// Without users this is what keeps a web page in the developer's browser away from the data. A page may also
+		// have a name of its own that leads to 127.0.0.1 (DNS rebinding); its requests bear that name.
 		http.Error(w, "The local ClickHouse does not answer web pages.", http.StatusForbidden)
 	case r.Method != http.MethodGet && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, POST")
@@ -55,6 +58,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.serve(w, r)
 	}
+}
+
+// loopback says whether a Host header names this machine.
+func loopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {

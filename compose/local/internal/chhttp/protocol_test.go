@@ -22,6 +22,7 @@ func send(t *testing.T, method, address, body string, headers ...string) answer 
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
+	request.Host = request.Header.Get("Host") // "" is the address's own
 	response, err := http.DefaultClient.Do(request)
 	must(t, err)
 	defer func() { _ = response.Body.Close() }()
@@ -76,6 +77,7 @@ func TestPlainHTTPAnswersAsTheServerDoes(t *testing.T) {
 	check(send(t, "POST", in, "x", "Content-Type", "multipart/form-data; boundary=x"), 501, "External tables")
 	check(send(t, "POST", in, "x", "Content-Encoding", "br"), 501, "Content-Encoding")
 	check(send(t, "POST", in, "DROP TABLE t", "Origin", "https://example.com"), 403, "web pages")
+	check(send(t, "GET", in+query("SELECT 1"), "", "Host", "rebound.example.com"), 403, "web pages")
 	check(send(t, "PUT", in, "SELECT 1"), 405, "GET or POST")
 	check(send(t, "GET", base+"nope", ""), 404, "no handle")
 	check(send(t, "GET", in+query("SELECT count() FROM t"), ""), 200, "8\n")
