@@ -1,13 +1,14 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+import { thirdPartyLicences } from "./licences.ts";
 
 // `npm run dev` forwards API calls to a running dashboard, so that the page under
 // development has a real API. LINKSTREAM_DASHBOARD_URL says where it is.
 const api = process.env.LINKSTREAM_DASHBOARD_URL ?? "http://127.0.0.1:8000";
 
 export default defineConfig({
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), thirdPartyLicences()],
   build: {
     // The content policy allows no data: addresses.
     assetsInlineLimit: 0,
@@ -19,7 +20,7 @@ export default defineConfig({
   },
   test: {
     environment: "happy-dom",
-    include: ["src/**/*.test.{ts,tsx}"],
+    include: ["*.test.ts", "src/**/*.test.{ts,tsx}"],
     env: { TZ: "Europe/Berlin" },
     restoreMocks: true,
     unstubGlobals: true,

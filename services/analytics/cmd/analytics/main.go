@@ -19,6 +19,7 @@ import (
 	"github.com/linkstream/linkstream/services/analytics/internal/api"
 	"github.com/linkstream/linkstream/services/analytics/internal/query"
 	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/clickhouseconn"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
@@ -45,7 +46,7 @@ func (s settings) Validate() error {
 		config.CheckURL("ACCESS_URL", s.AccessURL),
 	}
 	if s.ClickHouseURL != "" {
-		if err := query.CheckURL(s.ClickHouseURL); err != nil {
+		if err := clickhouseconn.CheckURL(s.ClickHouseURL); err != nil {
 			errs = append(errs, fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err))
 		}
 	}

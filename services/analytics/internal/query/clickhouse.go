@@ -10,15 +10,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/linkstream/linkstream/services/internal/clickhouseconn"
 )
 
 const (
-	dialTimeout = 2 * time.Second
 	// queryTimeout is what a person waits for, and then tries something smaller.
 	queryTimeout = 10 * time.Second
 	// maxMemory is for one query, in bytes: exact unique visitors keep 8 bytes each
@@ -40,29 +40,11 @@ type ClickHouse struct {
 	conn driver.Conn
 }
 
-// CheckURL says whether a URL can be used with Open. The error does not quote it,
-// because it holds a password.
-func CheckURL(dsn string) error {
-	if _, err := clickhouse.ParseDSN(dsn); err != nil {
-		return errors.New("want http://user:password@host:port/database or the same with clickhouse://")
-	}
-	return nil
-}
-
 // Open connects lazily: a server that is away is not an error here.
-func Open(dsn string) (*ClickHouse, error) {
-	if err := CheckURL(dsn); err != nil {
+func Open(url string) (*ClickHouse, error) {
+	conn, err := clickhouseconn.Open(url, maxConns)
+	if err != nil {
 		return nil, err
-	}
-	options, err := clickhouse.ParseDSN(dsn)
-	if err != nil {
-		return nil, fmt.Errorf("reading the ClickHouse URL: %w", err)
-	}
-	options.DialTimeout = dialTimeout
-	options.MaxOpenConns, options.MaxIdleConns = maxConns, maxConns
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		return nil, fmt.Errorf("opening ClickHouse: %w", err)
 	}
 	return &ClickHouse{conn: conn}, nil
 }
@@ -72,7 +54,7 @@ func (c *ClickHouse) Close() error { return c.conn.Close() }
 
 // Ready says whether the server answers and the table is there.
 func (c *ClickHouse) Ready(ctx context.Context) error {
-	if err := c.conn.Exec(ctx, "SELECT 1 FROM clicks LIMIT 0"); err != nil {
+	if err := clickhouseconn.Ready(ctx, c.conn); err != nil {
 		return translate(err)
 	}
 	return nil
@@ -215,10 +197,7 @@ func translate(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // without the URL and all its parameters
-	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	return fmt.Errorf("%w: %w", ErrUnavailable, clickhouseconn.WithoutURL(err))
 }
 
 // ceilMilli is the first millisecond that is not before t: clicks have whole ones.

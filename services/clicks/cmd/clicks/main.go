@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/clicks/internal/sink"
+	"github.com/linkstream/linkstream/services/internal/clickhouseconn"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
@@ -49,7 +50,7 @@ func (s settings) Validate() error {
 		errs = append(errs, errors.New("LINKSTREAM_DRAIN_TIMEOUT must be more than 0, for instance 10s"))
 	}
 	if s.ClickHouseURL != "" {
-		if err := sink.CheckURL(s.ClickHouseURL); err != nil {
+		if err := clickhouseconn.CheckURL(s.ClickHouseURL); err != nil {
 			errs = append(errs, fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err))
 		}
 	}

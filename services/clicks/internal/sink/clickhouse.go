@@ -2,9 +2,7 @@ package sink
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -12,10 +10,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
+	"github.com/linkstream/linkstream/services/internal/clickhouseconn"
 )
-
-// dialTimeout is for one connection; a server that is away is noticed at once.
-const dialTimeout = 3 * time.Second
 
 // MaxRows bounds a batch: what ClickHouse takes as one block by default.
 const MaxRows = 1_000_000
@@ -26,30 +22,12 @@ type ClickHouse struct {
 	conn driver.Conn
 }
 
-// CheckURL says whether a URL can be used with OpenClickHouse. The error does not
-// quote it, because it holds a password.
-func CheckURL(dsn string) error {
-	if _, err := clickhouse.ParseDSN(dsn); err != nil {
-		return errors.New("want http://user:password@host:port/database or the same with clickhouse://")
-	}
-	return nil
-}
-
 // OpenClickHouse connects lazily: a server that is away is not an error here.
-func OpenClickHouse(dsn string) (*ClickHouse, error) {
-	if err := CheckURL(dsn); err != nil {
+func OpenClickHouse(url string) (*ClickHouse, error) {
+	// Besides the inserts, the readiness check and a question for a key need one each.
+	conn, err := clickhouseconn.Open(url, parallelInserts+2)
+	if err != nil {
 		return nil, err
-	}
-	options, err := clickhouse.ParseDSN(dsn)
-	if err != nil {
-		return nil, fmt.Errorf("reading the ClickHouse URL: %w", err)
-	}
-	options.DialTimeout = dialTimeout
-	options.MaxOpenConns = parallelInserts + 2 // and the readiness check and a question for a key
-	options.MaxIdleConns = options.MaxOpenConns
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		return nil, fmt.Errorf("opening ClickHouse: %w", err)
 	}
 	return &ClickHouse{conn: conn}, nil
 }
@@ -58,12 +36,7 @@ func OpenClickHouse(dsn string) (*ClickHouse, error) {
 func (c *ClickHouse) Close() error { return c.conn.Close() }
 
 // Ready says whether the server answers and the table is there.
-func (c *ClickHouse) Ready(ctx context.Context) error {
-	if err := c.conn.Exec(ctx, "SELECT 1 FROM clicks LIMIT 0"); err != nil {
-		return fmt.Errorf("asking for the table clicks: %w", withoutURL(err))
-	}
-	return nil
-}
+func (c *ClickHouse) Ready(ctx context.Context) error { return clickhouseconn.Ready(ctx, c.conn) }
 
 // insertSettings make one insert one block, written before it is answered, and
 // nothing at all when the token has been seen. Settings that a server's profile
@@ -97,7 +70,7 @@ func (c *ClickHouse) insert(ctx context.Context, token string, rows *columns) er
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(token)), clickhouse.WithColumnNamesAndTypes(types))
 	batch, err := c.conn.PrepareBatch(ctx, "INSERT INTO clicks ("+strings.Join(names, ", ")+")")
 	if err != nil {
-		return fmt.Errorf("preparing an insert: %w", withoutURL(err))
+		return fmt.Errorf("preparing an insert: %w", clickhouseconn.WithoutURL(err))
 	}
 	defer func() { _ = batch.Close() }() // after Send it has nothing to say
 	for i, column := range list {
@@ -106,17 +79,9 @@ func (c *ClickHouse) insert(ctx context.Context, token string, rows *columns) er
 		}
 	}
 	if err := batch.Send(); err != nil {
-		return fmt.Errorf("sending: %w", withoutURL(err))
+		return fmt.Errorf("sending: %w", clickhouseconn.WithoutURL(err))
 	}
 	return nil
-}
-
-// withoutURL shortens an HTTP error by the URL with all its parameters.
-func withoutURL(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // missing returns those of the rows that are not in the table, if they were sent in
@@ -146,7 +111,7 @@ func (c *ClickHouse) missing(ctx context.Context, rows *columns) (*columns, erro
 			clickhouse.Named("click", rows.clickID[i].String()),
 		).Scan(&found)
 		if err != nil {
-			return nil, fmt.Errorf("looking for rows of an earlier insert: %w", withoutURL(err))
+			return nil, fmt.Errorf("looking for rows of an earlier insert: %w", clickhouseconn.WithoutURL(err))
 		}
 		absent[m] = found == 0
 	}
@@ -176,14 +141,14 @@ func (c *ClickHouse) storeKey(ctx context.Context, day enrich.Day, key enrich.Ke
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(token)))
 	batch, err := c.conn.PrepareBatch(ctx, "INSERT INTO visitor_keys (day, key)")
 	if err != nil {
-		return fmt.Errorf("preparing to store a visitor key: %w", withoutURL(err))
+		return fmt.Errorf("preparing to store a visitor key: %w", clickhouseconn.WithoutURL(err))
 	}
 	defer func() { _ = batch.Close() }() // after Send it has nothing to say
 	if err := batch.Append(day.Time(), string(key[:])); err != nil {
 		return fmt.Errorf("storing a visitor key: %w", err)
 	}
 	if err := batch.Send(); err != nil {
-		return fmt.Errorf("storing a visitor key: %w", withoutURL(err))
+		return fmt.Errorf("storing a visitor key: %w", clickhouseconn.WithoutURL(err))
 	}
 	return nil
 }
@@ -192,13 +157,13 @@ func (c *ClickHouse) findKey(ctx context.Context, day enrich.Day) (key enrich.Ke
 	rows, err := c.conn.Query(ctx, "SELECT key FROM visitor_keys WHERE day = {day:Date} ORDER BY key LIMIT 1",
 		clickhouse.Named("day", day.Time().Format(time.DateOnly)))
 	if err != nil {
-		return key, false, fmt.Errorf("reading a visitor key: %w", withoutURL(err))
+		return key, false, fmt.Errorf("reading a visitor key: %w", clickhouseconn.WithoutURL(err))
 	}
 	defer func() { _ = rows.Close() }() // its errors come from rows.Err
 	for rows.Next() {
 		var stored string
 		if err := rows.Scan(&stored); err != nil {
-			return key, false, fmt.Errorf("reading a visitor key: %w", withoutURL(err))
+			return key, false, fmt.Errorf("reading a visitor key: %w", clickhouseconn.WithoutURL(err))
 		}
 		if len(stored) != len(key) {
 			return key, false, fmt.Errorf("the visitor key of a day has %d bytes, want %d", len(stored), len(key))
@@ -207,7 +172,7 @@ func (c *ClickHouse) findKey(ctx context.Context, day enrich.Day) (key enrich.Ke
 		found = true
 	}
 	if err := rows.Err(); err != nil {
-		return key, false, fmt.Errorf("reading a visitor key: %w", withoutURL(err))
+		return key, false, fmt.Errorf("reading a visitor key: %w", clickhouseconn.WithoutURL(err))
 	}
 	return key, found, nil
 }

@@ -46,7 +46,7 @@ func body(t *testing.T, r io.Reader) string {
 
 func TestPathsOfTheRouterGetThePage(t *testing.T) {
 	script := strings.Repeat("console.log(1);", 200)
-	h := build(t, map[string]string{index: page, "assets/app-1a2b.js": script, "theme.js": "1"})
+	h := build(t, map[string]string{index: page, "assets/app-1a2b.js": script, "theme.js": "1", "licences.txt": "©"})
 	check := func(path string, status int, wantType, wantCache, wantBody string) {
 		t.Helper()
 		answer := get(t, h, path, nil)
@@ -70,6 +70,7 @@ func TestPathsOfTheRouterGetThePage(t *testing.T) {
 	check("/links/0190/stats", 200, html, "no-cache", page)
 	check("/assets/app-1a2b.js", 200, js, "public, max-age=31536000, immutable", script)
 	check("/theme.js", 200, js, "no-cache", "1")
+	check("/licences.txt", 200, "text/plain; charset=utf-8", "no-cache", "©")
 	check("/assets/app-old.js", 404, "text/plain; charset=utf-8", "", "")
 	check("/assets/none", 404, "text/plain; charset=utf-8", "", "")
 	check("/missing.png", 404, "text/plain; charset=utf-8", "", "")

@@ -8,6 +8,7 @@ export const texts = {
   cancel: "Cancel",
   close: "Close",
   loading: "Loading",
+  licences: "Licences",
 
   theme: { toDark: "Switch to the dark theme", toLight: "Switch to the light theme" },
   nav: { links: "Links", apiDocs: "API docs" },

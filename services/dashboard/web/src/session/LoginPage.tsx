@@ -7,6 +7,7 @@ import { sessionQuery } from "../api/queries";
 import { texts } from "../texts";
 import { Button } from "../ui/Button";
 import { Field } from "../ui/Field";
+import { Footer } from "../ui/Footer";
 import { Logo } from "../ui/Logo";
 import { ErrorNotice } from "../ui/Notice";
 import { ThemeToggle } from "../ui/ThemeToggle";
@@ -39,11 +40,11 @@ export function LoginPage() {
   };
 
   return (
-    <div className="grid min-h-dvh grid-rows-[auto_1fr] px-4">
-      <div className="flex justify-end py-4">
+    <div className="grid min-h-dvh grid-rows-[auto_1fr_auto]">
+      <div className="flex justify-end p-4">
         <ThemeToggle />
       </div>
-      <main className="mx-auto w-full max-w-sm pt-[10vh] pb-24">
+      <main className="mx-auto w-full max-w-sm px-4 pt-[10vh] pb-16">
         <Logo />
         <h1 className="mt-8 font-semibold text-2xl tracking-tight">{texts.session.heading}</h1>
         <p className="mt-1 text-quiet">{texts.session.lead}</p>
@@ -75,6 +76,7 @@ export function LoginPage() {
           </Button>
         </form>
       </main>
+      <Footer />
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { api } from "../api/client";
 import { sessionQuery } from "../api/queries";
 import { texts } from "../texts";
 import { IconButton } from "../ui/Button";
+import { Footer } from "../ui/Footer";
 import { Logo } from "../ui/Logo";
 import { ErrorNotice } from "../ui/Notice";
 import { ThemeToggle } from "../ui/ThemeToggle";
@@ -22,7 +23,7 @@ export function Shell() {
     },
   });
   return (
-    <>
+    <div className="flex min-h-dvh flex-col">
       <a
         href="#content"
         className="sr-only z-20 rounded-lg bg-panel px-4 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
@@ -61,7 +62,7 @@ export function Shell() {
       <main
         id="content"
         tabIndex={-1}
-        className="mx-auto max-w-5xl px-4 pt-6 pb-20 outline-none sm:px-6 sm:pt-8"
+        className="mx-auto w-full max-w-5xl grow px-4 pt-6 pb-12 outline-none sm:px-6 sm:pt-8"
       >
         {logOut.isError && (
           <div className="mb-6">
@@ -70,6 +71,7 @@ export function Shell() {
         )}
         <Outlet />
       </main>
-    </>
+      <Footer />
+    </div>
   );
 }
