@@ -24,7 +24,7 @@ func TestTheBuildCarriesTheLicencesOfWhatItContains(t *testing.T) {
 	text := read(t, files, licences)
 	for _, want := range []string{
 		"\n@fontsource-variable/inter ", "\nLicence: OFL-1.1\n", "The Inter Project Authors", "SIL OPEN FONT LICENSE",
-		"\necharts ", "\nLicence: Apache-2.0\n", "--- NOTICE ---\n\nApache ECharts\n", "Copyright 2010-2017 Mike Bostock",
+		"\necharts ", "\nLicence: Apache-2.0\n", "--- NOTICE ---\n\nApache ECharts\n", "Copyright 2010-2016 Mike Bostock",
 		"\nzrender ", "\nLicence: BSD-3-Clause\n",
 		"\nreact ", "\nreact-dom ", "\ntailwindcss ", "\nvite ", "\nLicence: MIT\n",
 	} {
@@ -38,7 +38,7 @@ func TestTheBuildCarriesTheLicencesOfWhatItContains(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, script := range scripts {
-		if strings.Contains(read(t, files, script), `"/`+licences+`"`) {
+		if strings.Contains(read(t, files, script), "/"+licences) {
 			return
 		}
 	}

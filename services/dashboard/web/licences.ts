@@ -12,7 +12,7 @@ const allowed = new Set(
   "MIT ISC BSD-2-Clause BSD-3-Clause Apache-2.0 OFL-1.1 0BSD Unlicense CC0-1.0".split(" "),
 );
 
-/** Where Vite's own file goes on with its build-time dependencies, which reach no page. */
+/** Where Vite's licence file goes on with its build-time dependencies, which reach no page. */
 const viteDependencies = /^# Licenses of bundled dependencies$/m;
 
 /** The folder of the package that a module id belongs to; null for the app's own modules. */
@@ -44,29 +44,31 @@ export function entry(folder: string): string {
       `bundled package ${name} has the licence ${JSON.stringify(license)}, which is not allowed`,
     );
   }
-  const files = textsIn(folder, /^(licen[cs]e|copying|notice)([.-]|$)/i);
-  const texts = files.map((file) => {
-    const text = readFileSync(join(folder, file), "utf8").replaceAll("\r\n", "\n");
-    return { file, text: (name === "vite" ? text.split(viteDependencies, 1).join() : text).trim() };
-  });
+  const texts = textsIn(folder, /^(licen[cs]e|copying|notice)([.-]|$)/i);
   if (!texts.some(({ file, text }) => text !== "" && !/^notice/i.test(file))) {
     throw new Error(`bundled package ${name} has no licence text`);
   }
   // ECharts, for one, keeps the licences of what it contains in a folder of their own.
-  for (const file of textsIn(join(folder, "licenses"), /./)) {
-    texts.push({
-      file: `licenses/${file}`,
-      text: readFileSync(join(folder, "licenses", file), "utf8").trim(),
-    });
-  }
+  texts.push(...textsIn(join(folder, "licenses"), /./));
   const body = texts.map(({ file, text }) => `--- ${file} ---\n\n${text}\n`).join("\n");
   return `${"=".repeat(80)}\n${name} ${version}\nLicence: ${license}\n\n${body}`;
 }
 
-function textsIn(folder: string, names: RegExp): string[] {
+function textsIn(folder: string, names: RegExp): { file: string; text: string }[] {
   if (!existsSync(folder)) return [];
-  const files = readdirSync(folder, { withFileTypes: true });
-  return files.filter((file) => file.isFile() && names.test(file.name)).map((file) => file.name);
+  const files = readdirSync(folder, { withFileTypes: true }).filter((file) => file.isFile());
+  const wanted = files.map((file) => file.name).filter((file) => names.test(file));
+  return wanted.sort().map((file) => {
+    const text = readFileSync(join(folder, file), "utf8").replaceAll("\r\n", "\n");
+    return {
+      file,
+      text: text
+        .split(viteDependencies, 1)
+        .join()
+        .replace(/^\s*\n/, "")
+        .trimEnd(),
+    };
+  });
 }
 
 /** Writes third-party-licences.txt beside index.html. */

@@ -47,19 +47,56 @@ func Parse[T Validator](about string, environ, args []string, stdout io.Writer) 
 	if len(args) > 0 {
 		return settings, fmt.Errorf("unexpected argument %q: settings are environment variables, see --help", args[0])
 	}
+	known := fields(reflect.TypeFor[T]())
 	settings, err := env.ParseAsWithOptions[T](env.Options{Environment: env.ToMap(environ), Prefix: Prefix})
-	err = errors.Join(cleaned(err, fields(reflect.TypeFor[T]())), settings.Validate())
-	if err != nil {
-		return settings, fmt.Errorf("these settings are wrong (see --help):\n%w", err)
+	mistakes := append(cleaned(err, known), empty(environ, known)...)
+	mistakes = append(mistakes, others(settings.Validate(), mistakes)...)
+	if len(mistakes) > 0 {
+		return settings, fmt.Errorf("these settings are wrong (see --help):\n%w", errors.Join(mistakes...))
 	}
 	return settings, nil
 }
 
+// empty reports what is required and set to nothing, which is as good as not set.
+func empty(environ []string, known map[string]field) []error {
+	given := env.ToMap(environ)
+	var out []error
+	for _, f := range known {
+		if value, ok := given[Prefix+f.variable]; f.required && ok && value == "" {
+			out = append(out, fmt.Errorf("%s%s is required and empty", Prefix, f.variable))
+		}
+	}
+	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return out
+}
+
+// others are the mistakes that a validation found in variables that are not
+// reported yet: one that did not parse has no value to judge.
+func others(err error, reported []error) []error {
+	if err == nil {
+		return nil
+	}
+	named := map[string]bool{}
+	for _, r := range reported {
+		named[strings.Fields(r.Error())[0]] = true
+	}
+	var out []error
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if words := strings.Fields(line); len(words) > 0 && !named[strings.TrimSuffix(words[0], ":")] {
+			out = append(out, errors.New(line))
+		}
+	}
+	return out
+}
+
 // cleaned turns the library's aggregate into one error a line, without values.
-func cleaned(err error, known map[string]field) error {
+func cleaned(err error, known map[string]field) []error {
+	if err == nil {
+		return nil
+	}
 	var all env.AggregateError
 	if !errors.As(err, &all) {
-		return err
+		return []error{err}
 	}
 	var out []error
 	for _, e := range all.Errors {
@@ -69,12 +106,28 @@ func cleaned(err error, known map[string]field) error {
 		case errors.As(e, &missing):
 			out = append(out, fmt.Errorf("%s is required and not set", missing.Key))
 		case errors.As(e, &parse):
-			out = append(out, fmt.Errorf("%s%s is not a valid %s", Prefix, known[parse.Name].variable, parse.Type))
+			out = append(out, fmt.Errorf("%s%s is not %s", Prefix, known[parse.Name].variable, wanted(parse.Type)))
 		default:
 			out = append(out, e)
 		}
 	}
-	return errors.Join(out...)
+	return out
+}
+
+// wanted is a Go type in an operator's words.
+func wanted(t reflect.Type) string {
+	switch t.String() {
+	case "time.Duration":
+		return "a duration such as 10s"
+	case "bool":
+		return "true or false"
+	case "[]netip.Prefix":
+		return "a list of networks such as 10.0.0.0/8,192.168.0.0/16"
+	case "int", "int16", "int32", "int64", "uint16", "uint64":
+		return "a whole number"
+	default:
+		return "a valid " + t.String()
+	}
 }
 
 func writeHelp(w io.Writer, about string, settings any) error {
@@ -104,7 +157,10 @@ func writeHelp(w io.Writer, about string, settings any) error {
 
 // field is what a struct field's tags say: its variable without the prefix, and
 // one line about it.
-type field struct{ variable, help string }
+type field struct {
+	variable, help string
+	required       bool
+}
 
 // fields maps the names of T's fields, those of embedded structs included.
 func fields(t reflect.Type) map[string]field {
@@ -114,8 +170,8 @@ func fields(t reflect.Type) map[string]field {
 			maps.Copy(out, fields(f.Type))
 			continue
 		}
-		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
-		out[f.Name] = field{variable: name, help: f.Tag.Get("help")}
+		name, options, _ := strings.Cut(f.Tag.Get("env"), ",")
+		out[f.Name] = field{variable: name, help: f.Tag.Get("help"), required: strings.Contains(options, "required")}
 	}
 	return out
 }

@@ -36,7 +36,7 @@ func TestEveryMistakeIsReportedAtOnceWithoutValues(t *testing.T) {
 	for _, want := range []string{
 		"LINKSTREAM_HTTP_ADDR must be host:port",
 		"LINKSTREAM_POSTGRES_URL is required and not set",
-		"LINKSTREAM_DRAIN_TIMEOUT is not a valid time.Duration",
+		"LINKSTREAM_DRAIN_TIMEOUT is not a duration such as 10s",
 		"LINKSTREAM_ROWS must be at least 1",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -99,4 +99,14 @@ func TestChecksOfSingleValues(t *testing.T) {
 	check(config.CheckPositive("DRAIN_TIMEOUT", -time.Second), "DRAIN_TIMEOUT")
 	check(config.CheckLogLevel("info"), "")
 	check(config.CheckLogLevel("loud"), "LOG_LEVEL")
+}
+
+func TestNoMistakeIsReportedTwiceAndNoneHides(t *testing.T) {
+	_, err := config.Parse[settings]("about", []string{"LINKSTREAM_ROWS=many", "LINKSTREAM_POSTGRES_URL="}, nil, &strings.Builder{})
+	want := `these settings are wrong (see --help):
+LINKSTREAM_ROWS is not a whole number
+LINKSTREAM_POSTGRES_URL is required and empty`
+	if err == nil || err.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", err, want)
+	}
 }

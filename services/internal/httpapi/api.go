@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -22,6 +23,10 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/access"
 )
+
+// authTimeout bounds the question whose a token is: whoever has the answer has it
+// in milliseconds, or hangs.
+const authTimeout = 2 * time.Second
 
 // scheme is the name of the one security scheme.
 const scheme = "bearer"
@@ -71,7 +76,7 @@ func New(mux *http.ServeMux, title, version string, auth Authenticator, log *slo
 		scheme: {Type: "http", Scheme: "bearer", Description: "An API key (ls_key_...) or a session token."},
 	}
 	api := humago.New(mux, config)
-	api.UseMiddleware(authenticate(api, auth, log))
+	api.UseMiddleware(checkQuery(api, log), authenticate(api, auth, log))
 	return api
 }
 
@@ -100,7 +105,9 @@ func authenticate(api huma.API, auth Authenticator, log *slog.Logger) func(huma.
 			refuse(ctx, NewProblem(http.StatusUnauthorized, "unauthenticated", "Send an API key as `Authorization: Bearer KEY`."))
 			return
 		}
-		id, err := auth.Authenticate(ctx.Context(), token)
+		asking, cancel := context.WithTimeout(ctx.Context(), authTimeout)
+		id, err := auth.Authenticate(asking, token)
+		cancel()
 		switch {
 		case errors.Is(err, access.ErrUnauthenticated):
 			refuse(ctx, NewProblem(http.StatusUnauthorized, "unauthenticated", "The API key is unknown or revoked."))

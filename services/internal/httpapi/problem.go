@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -72,10 +73,48 @@ func newError(ctx huma.Context, status int, message string, errs ...error) huma.
 			}
 		}
 	}
-	if status >= http.StatusInternalServerError {
+	switch {
+	case status == http.StatusBadRequest && message == validationFailed:
+		p.Detail = "The body is not what it should be: " + firstMessage(errs) + "."
+	case status == http.StatusUnsupportedMediaType:
+		p.Detail = "Send the body as application/json."
+	case status == http.StatusServiceUnavailable:
+		p.Detail = "A part that is needed for this does not answer. Try again in a moment."
+	case status >= http.StatusInternalServerError:
 		p.Detail = "Something went wrong here. The request can be tried again; if it goes on, quote the request id."
 	}
 	return p
+}
+
+// validationFailed is what huma says of every request it refuses.
+const validationFailed = "validation failed"
+
+func firstMessage(errs []error) string {
+	for _, err := range errs {
+		if detailer, ok := err.(huma.ErrorDetailer); ok {
+			return detailer.ErrorDetail().Message
+		}
+	}
+	return "it cannot be read"
+}
+
+// wrongType takes apart what encoding/json says of a value that does not fit.
+var wrongType = regexp.MustCompile(`^json: cannot unmarshal .*Go struct field \S*?(\w+) of type (\S+)$`)
+
+// wanted is a Go type in a caller's words.
+func wanted(goType string) string {
+	switch strings.TrimLeft(goType, "*[]") {
+	case "int", "int64", "uint64":
+		return "a whole number"
+	case "string":
+		return "a text"
+	case "bool":
+		return "true or false"
+	case "time.Time":
+		return "a time as in RFC 3339"
+	default:
+		return "something else"
+	}
 }
 
 // fieldError names the field that huma's validation complains of. Of a missing
@@ -91,6 +130,11 @@ func fieldError(detail *huma.ErrorDetail) FieldError {
 		} else {
 			e.Field += "." + name
 		}
+	case wrongType.MatchString(detail.Message):
+		parts := wrongType.FindStringSubmatch(detail.Message)
+		e.Field, e.Detail = parts[1], "expected "+wanted(parts[2])
+	case detail.Message == repeated:
+		e.Code = "repeated"
 	case detail.Message == "unexpected property", detail.Message == "unknown query parameter":
 		e.Code = "unknown"
 	}

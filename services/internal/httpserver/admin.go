@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// readyTimeout bounds all checks of one /readyz request together.
+// readyTimeout bounds each check of one /readyz request.
 const readyTimeout = 2 * time.Second
 
 // Check is one thing that a process needs to do its job.
@@ -80,17 +82,28 @@ func (a *Admin) Stopping(ctx context.Context) error {
 	return nil
 }
 
-func (a *Admin) ready(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+// missing asks all checks at once, each with the whole time, so that one that
+// hangs is not blamed on the others. The order is that of the checks.
+func (a *Admin) missing(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	var missing []string
-	if a.stopping.Load() {
-		missing = append(missing, "stopping")
+	answers := make([]string, len(a.checks))
+	var wg sync.WaitGroup
+	for i, c := range a.checks {
+		wg.Go(func() {
+			if err := c.Ready(ctx); err != nil {
+				answers[i] = fmt.Sprintf("%s: %v", c.Name, err)
+			}
+		})
 	}
-	for _, c := range a.checks {
-		if err := c.Ready(ctx); err != nil {
-			missing = append(missing, fmt.Sprintf("%s: %v", c.Name, err))
-		}
+	wg.Wait()
+	return slices.DeleteFunc(answers, func(answer string) bool { return answer == "" })
+}
+
+func (a *Admin) ready(w http.ResponseWriter, r *http.Request) {
+	missing := a.missing(r.Context())
+	if a.stopping.Load() {
+		missing = append([]string{"stopping"}, missing...)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if len(missing) > 0 {

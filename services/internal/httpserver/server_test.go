@@ -138,6 +138,14 @@ func TestReadyzSaysWhatIsMissing(t *testing.T) {
 	}
 
 	missing = nil
+	hung := httptest.NewServer(httpserver.NewAdmin(telemetry.NewRegistry(),
+		httpserver.Check{Name: "postgres", Ready: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
+		httpserver.Check{Name: "broker", Ready: func(ctx context.Context) error { return ctx.Err() }},
+	))
+	defer hung.Close()
+	if _, body := get(t, hung.URL+"/readyz"); body != "postgres: context deadline exceeded\n" {
+		t.Errorf("one that hangs is blamed on another: %q", body)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := admin.Stopping(ctx); err != nil {

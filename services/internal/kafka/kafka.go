@@ -15,7 +15,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/plugin/kslog"
 
 	"github.com/linkstream/linkstream/events"
 )
@@ -35,7 +34,7 @@ func Options(brokers []string, clientID string, log *slog.Logger) []kgo.Opt {
 		kgo.ClientID(clientID),
 		kgo.DialTimeout(dialTimeout),
 		kgo.RetryBackoffFn(backoff),
-		kgo.WithLogger(kslog.New(log.With("component", "kafka"))),
+		kgo.WithLogger(newLogger(log)),
 	}
 }
 

@@ -32,8 +32,8 @@ const (
 //
 //nolint:gochecknoglobals // a constant in all but type
 var put = redis.NewScript(`
-local current = redis.call('GET', KEYS[1])
-if current then
+local current = redis.pcall('GET', KEYS[1])
+if type(current) == 'string' then
   local ok, record = pcall(cjson.decode, current)
   if ok and type(record) == 'table' and type(record.r) == 'number' then
     local new = tonumber(ARGV[1])
@@ -106,7 +106,7 @@ func (s *Store) put(ctx context.Context, entries []Entry) ([]Outcome, error) {
 func (s *Store) Get(ctx context.Context, key string) (Record, bool, error) {
 	value, err := s.client.Get(ctx, key).Bytes()
 	switch {
-	case errors.Is(err, redis.Nil):
+	case errors.Is(err, redis.Nil), redis.HasErrorPrefix(err, "WRONGTYPE"):
 		return Record{}, false, nil
 	case err != nil:
 		return Record{}, false, fmt.Errorf("reading %s: %w", key, err)

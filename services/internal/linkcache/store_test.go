@@ -1,6 +1,7 @@
 package linkcache_test
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -49,6 +50,22 @@ func TestOnlyANewerRecordReplaces(t *testing.T) {
 	holds(key, 7, "")
 	put(entry(key, 9, "https://nine.test/"), linkcache.Applied)
 	holds(key, 9, "https://nine.test/")
+
+	// What is no record at all, of whatever type, is overwritten.
+	for _, foreign := range []func() error{
+		func() error { return client.Set(t.Context(), key, "a person's experiment", 0).Err() },
+		func() error { return client.Set(t.Context(), key, `["r"]`, 0).Err() },
+		func() error { return client.LPush(t.Context(), key, "x").Err() },
+	} {
+		if err := errors.Join(client.Del(t.Context(), key).Err(), foreign()); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok, err := store.Get(t.Context(), key); ok || err != nil {
+			t.Errorf("Get of a foreign value says %t, %v", ok, err)
+		}
+		put(entry(key, 9, "https://nine.test/"), linkcache.Applied)
+		holds(key, 9, "https://nine.test/")
+	}
 
 	const big = 1<<53 - 2 // Lua's numbers are doubles
 	put(entry(key, big, "https://big.test/"), linkcache.Applied)

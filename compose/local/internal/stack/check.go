@@ -116,7 +116,7 @@ func checkDisk(root string, need uint64) error {
 func checkPorts(ctx context.Context, uses []ports.Use) error {
 	err := ports.Check(ctx, uses)
 	if taken, ok := errors.AsType[*ports.TakenError](err); ok {
-		return fmt.Errorf("%w. Stop that program, or move the whole stack to other ports, for instance with LINKSTREAM_PORT_BASE=1000", taken)
+		return fmt.Errorf("%w. Stop that program, or move the whole stack to other ports, for instance with LINKSTREAM_PORT_BASE=20000", taken)
 	}
 	return err
 }

@@ -148,7 +148,7 @@ linkstream is running.
 %s
 All addresses and the API key are in %s, logs in %s.
 
-Try it. Create a link, follow it, count its clicks:
+Try it. Create a link, follow it and, a second later, count its clicks:
 
     . %s; SHORT=$(curl -fsS "$LINKSTREAM_API_URL/v1/links" -H "Authorization: Bearer $LINKSTREAM_API_KEY" -H 'Content-Type: application/json' -d '{"destination":"https://example.com/hello"}' | sed 's/.*"short_url":"\([^"]*\)".*/\1/'); echo "$SHORT"
 

@@ -22,13 +22,9 @@ import (
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 )
 
-const (
-	// brokerWait is how long a start waits for a broker that is starting too.
-	brokerWait = 30 * time.Second
-	// roundTrip bounds one batch to Redis. Nobody waits for it, and giving up early
-	// only means sending it again.
-	roundTrip = 2 * time.Second
-)
+// roundTrip bounds one batch to Redis. Nobody waits for it, and giving up early
+// only means sending it again.
+const roundTrip = 2 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -74,21 +70,29 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	check, cancel := context.WithTimeout(ctx, brokerWait)
-	defer cancel()
-	if err := kafka.CheckTopics(check, updater.Client(), s.TopicPrefix, events.LinksChangelog, events.DeadLinksChangelog); err != nil {
-		updater.Client().CloseAllowingRebalance()
-		return err
+	topics := []events.Topic{events.LinksChangelog, events.DeadLinksChangelog}
+	// Without a broker there is nothing to write, and the process waits for one, not
+	// ready: it says in /readyz what it waits for, which one that ends and is started
+	// again cannot. A broker that lacks a topic ends it.
+	update := func(ctx context.Context) error {
+		if err := kafka.AwaitTopics(ctx, updater.Client(), s.TopicPrefix, kafka.Forever, topics...); err != nil {
+			updater.Client().CloseAllowingRebalance()
+			return err
+		}
+		return updater.Run(ctx)
 	}
 
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "redis", Ready: updater.RedisReady},
 		httpserver.Check{Name: "changelog", Ready: updater.ChangelogReady},
+		httpserver.Check{Name: "broker", Ready: func(ctx context.Context) error {
+			return kafka.CheckTopics(ctx, updater.Client(), s.TopicPrefix, topics...)
+		}},
 	)
 	log.Info("started", "admin", listener.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(listener, admin, s.DrainTimeout, log).Run},
-		runner.Task{Name: "updater", Run: updater.Run},
+		runner.Task{Name: "updater", Run: update},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)
 }

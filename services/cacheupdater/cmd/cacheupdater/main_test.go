@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +17,10 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/kafka"
 	"github.com/linkstream/linkstream/services/internal/redistest"
+	"github.com/linkstream/linkstream/services/internal/testproc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,10 +53,9 @@ func TestHelpListsTheSettings(t *testing.T) {
 	}
 }
 
-func environ(cluster *kfake.Cluster, redis *redistest.Server) []string {
+func environ(broker string, redis *redistest.Server, admin string) []string {
 	return []string{
-		"LINKSTREAM_REGION=fra", "LINKSTREAM_REDIS_URL=" + redis.URL, "LINKSTREAM_ADMIN_ADDR=127.0.0.1:0",
-		"LINKSTREAM_KAFKA_BROKERS=" + strings.Join(cluster.ListenAddrs(), ","),
+		"LINKSTREAM_REGION=fra", "LINKSTREAM_REDIS_URL=" + redis.URL, "LINKSTREAM_ADMIN_ADDR=" + admin, "LINKSTREAM_KAFKA_BROKERS=" + broker,
 	}
 }
 
@@ -60,7 +65,7 @@ func TestMissingTopicStopsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	err = run(t.Context(), environ(cluster, redistest.Start(t)), nil, &bytes.Buffer{})
+	err = run(t.Context(), environ(cluster.ListenAddrs()[0], redistest.Start(t), "127.0.0.1:0"), nil, &bytes.Buffer{})
 	if !errors.Is(err, kafka.ErrMissingTopics) || !strings.Contains(err.Error(), string(events.DeadLinksChangelog)) {
 		t.Errorf("run() = %v, want the missing topic", err)
 	}
@@ -75,7 +80,64 @@ func TestStopsCleanly(t *testing.T) {
 	defer cluster.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if err := run(ctx, environ(cluster, redistest.Start(t)), nil, &bytes.Buffer{}); err != nil {
+	if err := run(ctx, environ(cluster.ListenAddrs()[0], redistest.Start(t), "127.0.0.1:0"), nil, &bytes.Buffer{}); err != nil {
+		t.Errorf("run() = %v", err)
+	}
+}
+
+// readyz returns "" while nobody answers.
+func readyz(t *testing.T, admin string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/readyz", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Close = true
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return ""
+	}
+	return string(body)
+}
+
+func TestWaitsForABrokerThatIsAway(t *testing.T) {
+	broker, admin, redis := testproc.FreeAddr(t), testproc.FreeAddr(t), redistest.Start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, environ(broker, redis, admin), nil, io.Discard) }()
+	facttest.Eventually(t, "it says what it waits for", func() bool { return strings.Contains(readyz(t, admin), "broker: ") })
+
+	_, text, err := net.SplitHostPort(broker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(port),
+		kfake.SeedTopics(1, string(events.LinksChangelog)), kfake.SeedTopics(1, string(events.DeadLinksChangelog)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	facttest.Eventually(t, "it is ready", func() bool { return readyz(t, admin) == "ready\n" })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("run() = %v", err)
+	}
+}
+
+func TestStopsWhileItWaitsForABroker(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err := run(ctx, environ("127.0.0.1:1", redistest.Start(t), "127.0.0.1:0"), nil, io.Discard)
+	if err != nil {
 		t.Errorf("run() = %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
 
@@ -45,14 +46,14 @@ func TestChangesReachRedisThenTheEdges(t *testing.T) {
 	w.holds(t, "c", 5, "https://c.test/")
 	w.holds(t, "b", 4, "") // the tombstone is for those who keep all links
 
-	eventually(t, "everything is committed", func() bool { return w.committed(t) == 6 })
-	if got := counter(t, r.registry, "changelog_applied_total"); got != 5 {
+	facttest.Eventually(t, "everything is committed", func() bool { return w.committed(t) == 6 })
+	if got := facttest.Metric(t, r.registry, "changelog_applied_total", ""); got != 5 {
 		t.Errorf("changelog_applied_total = %v, want 5", got)
 	}
-	if got := counter(t, r.registry, "propagation_seconds"); got != 5 {
+	if got := facttest.Metric(t, r.registry, "propagation_seconds", ""); got != 5 {
 		t.Errorf("propagation_seconds has %v observations, want 5", got)
 	}
-	eventually(t, "no lag", func() bool { return counter(t, r.registry, "changelog_lag_records") == 0 })
+	facttest.Eventually(t, "no lag", func() bool { return facttest.Metric(t, r.registry, "changelog_lag_records", "") == 0 })
 }
 
 func TestHeartbeatsTellTheNewestPosition(t *testing.T) {
@@ -61,7 +62,7 @@ func TestHeartbeatsTellTheNewestPosition(t *testing.T) {
 	w.startReady(t)
 	w.produce(t, newLink("a").created(t, 1, "https://a.test/"))
 	at := invalidation(t, heard, "a", 1).Position
-	eventually(t, "a heartbeat with the position", func() bool {
+	facttest.Eventually(t, "a heartbeat with the position", func() bool {
 		m := <-heard
 		if len(m.Heartbeat) != partitions || m.Partitions != partitions || m.Filling {
 			return false
@@ -86,7 +87,7 @@ func TestEveryHeartbeatCountsAllPartitions(t *testing.T) {
 	w.startReady(t)
 	heard := w.listen(t)
 	spokenFor := map[int]bool{}
-	eventually(t, "each speaks for its own", func() bool {
+	facttest.Eventually(t, "each speaks for its own", func() bool {
 		m := <-heard
 		if len(m.Heartbeat) == 0 {
 			return false
@@ -140,7 +141,7 @@ func TestDuplicatesAndOldRecordsDoNoHarm(t *testing.T) {
 	invalidation(t, heard, "a", 2)
 	invalidation(t, heard, "a", 1) // positions have no hole
 	w.holds(t, "a", 2, "https://two.test/")
-	eventually(t, "the old one is counted", func() bool { return counter(t, r.registry, "changelog_stale_skipped_total") == 1 })
+	facttest.Eventually(t, "the old one is counted", func() bool { return facttest.Metric(t, r.registry, "changelog_stale_skipped_total", "") == 1 })
 }
 
 // Guards I16.
@@ -152,8 +153,8 @@ func TestPoisonGoesToTheDeadTopicAndTheRestGoesOn(t *testing.T) {
 		&kgo.Record{Topic: string(events.LinksChangelog), Key: a.id[:], Value: []byte("\xffnot protobuf")},
 		a.created(t, 1, "https://a.test/"))
 	w.holds(t, "a", 1, "https://a.test/")
-	eventually(t, "the bad record is counted", func() bool { return counter(t, r.registry, "changelog_dead_total") == 1 })
-	eventually(t, "both are committed", func() bool { return w.committed(t) == 2 })
+	facttest.Eventually(t, "the bad record is counted", func() bool { return facttest.Metric(t, r.registry, "changelog_dead_total", "") == 1 })
+	facttest.Eventually(t, "both are committed", func() bool { return w.committed(t) == 2 })
 
 	dead, err := kgo.NewClient(kgo.SeedBrokers(w.brokers...), kgo.ConsumeTopics(string(events.DeadLinksChangelog)),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -183,7 +184,7 @@ func TestStopWhileRedisIsAwayLosesNothing(t *testing.T) {
 	for i := range 50 {
 		w.produce(t, newLink(fmt.Sprint("x", i)).created(t, uint64(i+1), "https://x.test/"))
 	}
-	eventually(t, "the updater says so", func() bool { return r.RedisReady(t.Context()) != nil })
+	facttest.Eventually(t, "the updater says so", func() bool { return r.RedisReady(t.Context()) != nil })
 	if err := r.stop(); err != nil {
 		t.Errorf("stopping: %v", err)
 	}
@@ -213,14 +214,14 @@ func TestRebalanceMidStreamLosesNothing(t *testing.T) {
 	if err := w.producer.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the second one reads too", func() bool {
-		return counter(t, second.registry, "changelog_lag_records") == 0 && second.ChangelogReady(t.Context()) == nil
+	facttest.Eventually(t, "the second one reads too", func() bool {
+		return facttest.Metric(t, second.registry, "changelog_lag_records", "") == 0 && second.ChangelogReady(t.Context()) == nil
 	})
-	eventually(t, "all links are in redis", func() bool {
+	facttest.Eventually(t, "all links are in redis", func() bool {
 		n, err := w.client.DBSize(t.Context()).Result()
 		return err == nil && n == links+1 // and the generation
 	})
-	eventually(t, "all are committed", func() bool { return w.committed(t) == links })
+	facttest.Eventually(t, "all are committed", func() bool { return w.committed(t) == links })
 }
 
 // A killed updater leaves no group; the one that comes under its name must not
@@ -228,11 +229,11 @@ func TestRebalanceMidStreamLosesNothing(t *testing.T) {
 func TestSuccessorOfTheSameNameTakesOverAtOnce(t *testing.T) {
 	w := newWorld(t)
 	first := w.startNamed(t, "fra-1")
-	eventually(t, "the first is ready", func() bool { return first.ChangelogReady(t.Context()) == nil })
+	facttest.Eventually(t, "the first is ready", func() bool { return first.ChangelogReady(t.Context()) == nil })
 
 	second := w.startNamed(t, "fra-1")
 	began := time.Now()
-	eventually(t, "the second is ready", func() bool { return second.ChangelogReady(t.Context()) == nil })
+	facttest.Eventually(t, "the second is ready", func() bool { return second.ChangelogReady(t.Context()) == nil })
 	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("it took %v", took)
 	}

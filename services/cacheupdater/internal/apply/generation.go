@@ -24,6 +24,9 @@ type generation struct {
 	client redis.UniversalClient
 }
 
+// wrongType begins Redis's error when somebody has put another type in a key.
+const wrongType = "WRONGTYPE"
+
 //nolint:gochecknoglobals // a constant in all but type
 var completeFill = redis.NewScript(`
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
@@ -37,7 +40,8 @@ func (g generation) read(ctx context.Context) (runID string, entries map[int32]s
 	pipe := g.client.Pipeline()
 	info := pipe.Info(ctx, "server")
 	hash := pipe.HGetAll(ctx, linkcache.GenerationKey)
-	if _, err := pipe.Exec(ctx); err != nil {
+	// A key of another type is not ours, and holds no entries.
+	if _, err := pipe.Exec(ctx); err != nil && !redis.HasErrorPrefix(err, wrongType) {
 		return "", nil, fmt.Errorf("reading the generation: %w", err)
 	}
 	lines := bufio.NewScanner(strings.NewReader(info.Val()))
@@ -65,7 +69,14 @@ func (g generation) begin(ctx context.Context, mark string, partitions []int32) 
 	for _, p := range partitions {
 		values = append(values, strconv.Itoa(int(p)), mark)
 	}
-	if err := g.client.HSet(ctx, linkcache.GenerationKey, values...).Err(); err != nil {
+	err := g.client.HSet(ctx, linkcache.GenerationKey, values...).Err()
+	if redis.HasErrorPrefix(err, wrongType) {
+		pipe := g.client.TxPipeline()
+		pipe.Del(ctx, linkcache.GenerationKey)
+		pipe.HSet(ctx, linkcache.GenerationKey, values...)
+		_, err = pipe.Exec(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("beginning a fill: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
 
@@ -28,7 +29,7 @@ func fillWorld(t *testing.T, w *world) {
 
 func (w *world) isFull(t *testing.T) {
 	t.Helper()
-	eventually(t, "redis is full", func() bool {
+	facttest.Eventually(t, "redis is full", func() bool {
 		n, err := w.client.DBSize(t.Context()).Result()
 		return err == nil && n == refillLinks+1
 	})
@@ -50,7 +51,7 @@ func TestWipedRedisIsFilledAgain(t *testing.T) {
 	fillWorld(t, w)
 	r := w.startReady(t)
 	w.isFull(t)
-	eventually(t, "all is committed", func() bool { return w.committed(t) == 2*refillLinks })
+	facttest.Eventually(t, "all is committed", func() bool { return w.committed(t) == 2*refillLinks })
 
 	heard := w.listen(t)
 	if err := w.client.FlushAll(t.Context()).Err(); err != nil {
@@ -58,7 +59,7 @@ func TestWipedRedisIsFilledAgain(t *testing.T) {
 	}
 	w.isFull(t)
 	invalidation(t, heard, "x7", 16) // what changed in redis is told, though it was told before
-	eventually(t, "ready again", func() bool { return r.ChangelogReady(t.Context()) == nil })
+	facttest.Eventually(t, "ready again", func() bool { return r.ChangelogReady(t.Context()) == nil })
 	for m := range heard { // edges are told that it is over
 		if m.Heartbeat != nil && !m.Filling {
 			break
@@ -74,7 +75,7 @@ func TestRestartedRedisIsFilledAgain(t *testing.T) {
 	w.redis.Kill()
 	w.redis.Restart(t)
 	w.isFull(t)
-	eventually(t, "ready again", func() bool { return r.ChangelogReady(t.Context()) == nil })
+	facttest.Eventually(t, "ready again", func() bool { return r.ChangelogReady(t.Context()) == nil })
 }
 
 // Redis was lost while no updater ran: the committed offsets are at the end, and
@@ -111,7 +112,7 @@ func TestAnotherPrimaryIsWrittenAgain(t *testing.T) {
 		}
 	}
 	w.holds(t, "x3", 8, "https://3.test/")
-	eventually(t, "ready again", func() bool { return r.ChangelogReady(t.Context()) == nil })
+	facttest.Eventually(t, "ready again", func() bool { return r.ChangelogReady(t.Context()) == nil })
 }
 
 func TestRestartOfTheUpdaterDoesNotFillAgain(t *testing.T) {
@@ -121,7 +122,18 @@ func TestRestartOfTheUpdaterDoesNotFillAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.startReady(t)
-	if got := counter(t, r.registry, "changelog_refills_total"); got != 0 {
+	if got := facttest.Metric(t, r.registry, "changelog_refills_total", ""); got != 0 {
 		t.Errorf("%v partitions were filled again", got)
 	}
+}
+
+func TestForeignGenerationKeyIsReplaced(t *testing.T) {
+	w := newWorld(t)
+	a := newLink("a")
+	w.produce(t, a.created(t, 1, "https://a.test/"))
+	if err := w.client.Set(t.Context(), linkcache.GenerationKey, "a person's experiment", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	w.startReady(t)
+	w.holds(t, "a", 1, "https://a.test/")
 }

@@ -37,6 +37,11 @@ const (
 
 	// sessionTimeout bounds how long partitions of a killed process have no reader.
 	sessionTimeout = 10 * time.Second
+	// heartbeatInterval is how late a member learns of a rebalance. A partition that
+	// moves has no reader from its revocation until the others have joined again, and
+	// whoever misses it long enough trusts nothing: with the library's 3 s each
+	// rebalance let the lease of every edge (1.5 s) lapse.
+	heartbeatInterval = time.Second
 
 	adminTimeout = 5 * time.Second
 	retryFirst   = 20 * time.Millisecond
@@ -93,6 +98,7 @@ func New(options []kgo.Opt, client redis.UniversalClient, settings Settings, reg
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxWait(fetchWait),
 		kgo.SessionTimeout(sessionTimeout),
+		kgo.HeartbeatInterval(heartbeatInterval),
 		kgo.KeepControlRecords(), // they move the position, so that a fill sees the end
 		kgo.BlockRebalanceOnPoll(),
 		kgo.AutoCommitMarks(),

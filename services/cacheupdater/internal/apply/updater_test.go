@@ -19,6 +19,7 @@ import (
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/cacheupdater/internal/apply"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/kafka"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
@@ -110,7 +111,7 @@ func (w *world) startNamed(t *testing.T, instance string) *running {
 func (w *world) startReady(t *testing.T) *running {
 	t.Helper()
 	r := w.start(t)
-	eventually(t, "the updater is ready", func() bool { return r.ChangelogReady(t.Context()) == nil })
+	facttest.Eventually(t, "the updater is ready", func() bool { return r.ChangelogReady(t.Context()) == nil })
 	return r
 }
 
@@ -123,7 +124,7 @@ func (w *world) produce(t *testing.T, records ...*kgo.Record) {
 
 func (w *world) holds(t *testing.T, slug string, revision uint64, destination string) {
 	t.Helper()
-	eventually(t, "redis holds "+slug+" -> "+destination, func() bool {
+	facttest.Eventually(t, "redis holds "+slug+" -> "+destination, func() bool {
 		r, ok, err := w.store.Get(t.Context(), linkcache.Key("s.test", slug))
 		return err == nil && ok && r.Revision == revision && r.Destination == destination
 	})
@@ -226,37 +227,4 @@ func (l *link) updated(t *testing.T, revision uint64, to string) *kgo.Record {
 func (l *link) deleted(t *testing.T, revision uint64) *kgo.Record {
 	t.Helper()
 	return l.record(t, eventspb.LinkChanged_KIND_DELETED, revision, "https://last.test/")
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(patience)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
-// counter is the sum of a metric's samples, or a histogram's count.
-func counter(t *testing.T, registry *prometheus.Registry, name string) float64 {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var sum float64
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-		}
-	}
-	return sum
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/clicks/internal/sink"
 	"github.com/linkstream/linkstream/services/internal/clickhouseconn"
 	"github.com/linkstream/linkstream/services/internal/config"
@@ -25,14 +24,11 @@ import (
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 )
 
-// startTimeout is for the questions to the broker before anything runs.
-const startTimeout = 30 * time.Second
-
 type settings struct {
 	LogLevel          string        `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 	AdminAddr         string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9040" help:"listener of metrics, health and profiles; keep it private"`
 	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"time for what is in hand when the process is stopped"`
-	KafkaBrokers      []string      `env:"KAFKA_BROKERS,required" help:"host:port,host:port"`
+	KafkaBrokers      []string      `env:"KAFKA_BROKERS,required" help:"host:port, comma separated; waited for, not ready, while they are away"`
 	TopicPrefix       string        `env:"TOPIC_PREFIX" help:"put before every topic's name"`
 	ClickHouseURL     string        `env:"CLICKHOUSE_URL,required" help:"http://user:password@host:port/database, or clickhouse://... for the native protocol"`
 	InstanceName      string        `env:"INSTANCE_NAME" help:"unique among the ingesters, the same after a restart (default from host name and admin address)"`
@@ -43,11 +39,10 @@ type settings struct {
 // Validate implements config.Validator.
 func (s settings) Validate() error {
 	errs := []error{
-		config.CheckOneOf("LOG_LEVEL", s.LogLevel, "debug", "info", "warn", "error"),
+		config.CheckLogLevel(s.LogLevel),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
-	}
-	if s.DrainTimeout <= 0 {
-		errs = append(errs, errors.New("LINKSTREAM_DRAIN_TIMEOUT must be more than 0, for instance 10s"))
+		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
+		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 	}
 	if s.ClickHouseURL != "" {
 		if err := clickhouseconn.CheckURL(s.ClickHouseURL); err != nil {
@@ -86,10 +81,11 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	registry := telemetry.NewRegistry()
 	options := kafka.Options(s.KafkaBrokers, "clicks", log)
-	topic, err := findTopic(ctx, options, s.TopicPrefix)
+	probe, err := kgo.NewClient(options...)
 	if err != nil {
-		return err
+		return fmt.Errorf("LINKSTREAM_KAFKA_BROKERS: %w", err)
 	}
+	defer probe.Close()
 	ch, err := sink.OpenClickHouse(s.ClickHouseURL)
 	if err != nil {
 		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
@@ -99,16 +95,17 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := sink.New(options, ch, sink.Settings{
-		Topic: topic, TopicPrefix: s.TopicPrefix, Instance: kafka.Instance(s.InstanceName, listener.Addr()),
-		MaxRows: s.ClickBatchMaxRows, MaxWait: s.ClickBatchMaxWait, Drain: s.DrainTimeout,
-	}, sink.NewMetrics(registry), log)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
+	metrics := sink.NewMetrics(registry)
+	consumer := &ingest{probe: probe, prefix: s.TopicPrefix, start: func(topic sink.Topic) (*sink.Consumer, error) {
+		return sink.New(options, ch, sink.Settings{
+			Topic: topic, TopicPrefix: s.TopicPrefix, Instance: kafka.Instance(s.InstanceName, listener.Addr()),
+			MaxRows: s.ClickBatchMaxRows, MaxWait: s.ClickBatchMaxWait, Drain: s.DrainTimeout,
+		}, metrics, log)
+	}}
 	admin := httpserver.NewAdmin(registry,
-		httpserver.Check{Name: "clickhouse", Ready: ch.Ready},
 		httpserver.Check{Name: "ingest", Ready: consumer.Ready},
+		httpserver.Check{Name: "clickhouse", Ready: ch.Ready},
+		httpserver.Check{Name: "broker", Ready: consumer.BrokerReady},
 	)
 	log.InfoContext(ctx, "serving", "admin", s.AdminAddr)
 	return runner.Run(ctx,
@@ -116,19 +113,4 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		runner.Task{Name: "consumer", Run: consumer.Run},
 		runner.Task{Name: "stopping", Run: admin.Stopping},
 	)
-}
-
-// findTopic checks that the topics are there and returns the one that is read.
-func findTopic(ctx context.Context, options []kgo.Opt, prefix string) (sink.Topic, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	client, err := kgo.NewClient(options...)
-	if err != nil {
-		return sink.Topic{}, fmt.Errorf("LINKSTREAM_KAFKA_BROKERS: %w", err)
-	}
-	defer client.Close()
-	if err := kafka.CheckTopics(ctx, client, prefix, events.Clicks, events.DeadClicks); err != nil {
-		return sink.Topic{}, err
-	}
-	return sink.FindTopic(ctx, client, prefix)
 }

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,19 +17,22 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
+	"github.com/linkstream/linkstream/services/internal/facttest"
+	"github.com/linkstream/linkstream/services/internal/kafka"
 	"github.com/linkstream/linkstream/services/internal/testproc"
 )
 
-func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(clickhousetest.Main(m))) }
 
 func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	err := run(t.Context(), []string{
 		"LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_CLICK_BATCH_MAX_ROWS=0", "LINKSTREAM_CLICK_BATCH_MAX_WAIT=2h", "LINKSTREAM_ADMIN_ADDR=nowhere",
+		"LINKSTREAM_DRAIN_TIMEOUT=-1s", "LINKSTREAM_KAFKA_BROKERS=nowhere", "LINKSTREAM_CLICKHOUSE_URL=http://user:secret@host:port:port/x",
 	}, nil, &bytes.Buffer{})
 	if err == nil {
 		t.Fatal("started with settings that are wrong")
 	}
-	for _, name := range []string{"LOG_LEVEL", "CLICK_BATCH_MAX_ROWS", "CLICK_BATCH_MAX_WAIT", "ADMIN_ADDR", "KAFKA_BROKERS", "CLICKHOUSE_URL"} {
+	for _, name := range []string{"LOG_LEVEL", "CLICK_BATCH_MAX_ROWS", "CLICK_BATCH_MAX_WAIT", "ADMIN_ADDR", "DRAIN_TIMEOUT", "KAFKA_BROKERS", "CLICKHOUSE_URL"} {
 		if !strings.Contains(err.Error(), "LINKSTREAM_"+name) {
 			t.Errorf("LINKSTREAM_%s is not in the message: %v", name, err)
 		}
@@ -58,15 +63,17 @@ func TestBadClickHouseURLIsNotQuoted(t *testing.T) {
 func TestMissingTopicStopsTheStart(t *testing.T) {
 	broker := newBroker(t, events.Clicks)
 	err := run(t.Context(), []string{
-		"LINKSTREAM_KAFKA_BROKERS=" + broker, "LINKSTREAM_CLICKHOUSE_URL=http://127.0.0.1:1/linkstream",
+		"LINKSTREAM_KAFKA_BROKERS=" + broker, "LINKSTREAM_CLICKHOUSE_URL=http://127.0.0.1:1/linkstream", "LINKSTREAM_ADMIN_ADDR=127.0.0.1:0",
 	}, nil, t.Output())
-	if err == nil || !strings.Contains(err.Error(), string(events.DeadClicks)) {
+	if !errors.Is(err, kafka.ErrMissingTopics) || !strings.Contains(err.Error(), string(events.DeadClicks)) {
 		t.Errorf("started without the dead topic: %v", err)
 	}
 }
 
-func TestCountsUntilItIsStopped(t *testing.T) {
-	broker, admin, store := newBroker(t, events.Clicks, events.DeadClicks), testproc.FreeAddr(t), clickhousetest.New(t)
+// running runs the ingester until stop, which returns when it has ended.
+func running(t *testing.T, broker, store string) (admin string, stop func()) {
+	t.Helper()
+	admin = testproc.FreeAddr(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() {
@@ -75,30 +82,62 @@ func TestCountsUntilItIsStopped(t *testing.T) {
 			"LINKSTREAM_ADMIN_ADDR=" + admin, "LINKSTREAM_CLICK_BATCH_MAX_WAIT=20ms",
 		}, nil, t.Output())
 	}()
-	produce(t, broker, 1000)
-	deadline := time.Now().Add(30 * time.Second)
-	for tick := time.NewTicker(20 * time.Millisecond); !strings.Contains(get(t, "http://"+admin+"/metrics"), "clicks_inserted_total 1000\n"); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatal("not all clicks counted in 30 seconds")
+	return admin, func() {
+		t.Helper()
+		cancel()
+		select {
+		case err := <-stopped:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(15 * time.Second):
+			t.Fatal("still running 15 seconds after it was stopped")
 		}
 	}
+}
+
+func TestCountsUntilItIsStopped(t *testing.T) {
+	broker := newBroker(t, events.Clicks, events.DeadClicks)
+	admin, stop := running(t, broker, clickhousetest.New(t))
+	produce(t, broker, 1000)
+	facttest.Eventually(t, "all clicks are counted", func() bool {
+		return strings.Contains(get(t, "http://"+admin+"/metrics"), "clicks_inserted_total 1000\n")
+	})
 	if got := get(t, "http://"+admin+"/readyz"); got != "ready\n" {
 		t.Errorf("/readyz says %q", got)
 	}
-	cancel()
-	select {
-	case err := <-stopped:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(15 * time.Second):
-		t.Fatal("still running 15 seconds after it was stopped")
-	}
+	stop()
+}
+
+func TestWaitsForABrokerThatIsAway(t *testing.T) {
+	broker, store := testproc.FreeAddr(t), clickhousetest.New(t)
+	admin, stop := running(t, broker, store)
+	facttest.Eventually(t, "it says what it waits for", func() bool {
+		return strings.Contains(get(t, "http://"+admin+"/readyz"), "broker: ")
+	})
+	newBrokerAt(t, broker, events.Clicks, events.DeadClicks)
+	facttest.Eventually(t, "it is ready", func() bool { return get(t, "http://"+admin+"/readyz") == "ready\n" })
+	stop()
+}
+
+func TestStopsWhileItWaitsForABroker(t *testing.T) {
+	admin, stop := running(t, "127.0.0.1:1", "http://127.0.0.1:1/linkstream")
+	facttest.Eventually(t, "it has started", func() bool { return get(t, "http://"+admin+"/healthz") == "ok\n" })
+	stop()
 }
 
 func newBroker(t *testing.T, topics ...events.Topic) string {
 	t.Helper()
-	options := []kfake.Opt{kfake.NumBrokers(1)}
+	return newBrokerAt(t, "127.0.0.1:0", topics...)
+}
+
+func newBrokerAt(t *testing.T, addr string, topics ...events.Topic) string {
+	t.Helper()
+	port, err := strconv.Atoi(addr[strings.LastIndex(addr, ":")+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := []kfake.Opt{kfake.NumBrokers(1), kfake.Ports(port)}
 	for _, topic := range topics {
 		options = append(options, kfake.SeedTopics(3, topic.Name("")))
 	}

@@ -2,10 +2,15 @@
 // counted: what the headers say in words that people group by, and an anonymous
 // number for the visitor.
 //
-// It promises that a row is the same however often it is made from one record
-// (an interrupted insert is made again), that every text in it is valid UTF-8 of
-// bounded length whatever bytes the visitor sent, and that the visitor's address
-// does not get into it. It refuses to guess: what a header does not say is "".
+// It promises that a row is the same however often it is made from one record and
+// one key (an interrupted insert is made again), that every text in it is valid
+// UTF-8 of bounded length whatever bytes the visitor sent, and that the visitor's
+// address does not get into it. It refuses to guess: what a header does not say is "".
+//
+// The key is the same in every process only while that of the day is kept. A click
+// that comes more than two days late, or from a clock more than a day ahead, may have
+// another visitor number when its row is made again, and nothing else of it differs:
+// see Visitors.
 package enrich
 
 import (

@@ -25,7 +25,7 @@ func TestThousandClicksAreThousandRows(t *testing.T) {
 	if d := i.value("clicks_deduplicated_total"); d != 0 {
 		t.Errorf("%d clicks deduplicated, want 0", d)
 	}
-	if err := i.consumer.Ready(t.Context()); err != nil {
+	if err := i.consumer.Ready(); err != nil {
 		t.Errorf("not ready: %v", err)
 	}
 }
@@ -43,7 +43,7 @@ func TestKilledBetweenInsertAndCommit(t *testing.T) {
 	first := s.start(&faulty{store: s.ch, after: func() error { inserted.Add(1); return nil }})
 	s.eventually("a range is inserted", func() bool { return inserted.Load() == 1 })
 	s.eventually("its commit fails", func() bool {
-		err := first.consumer.Ready(t.Context())
+		err := first.consumer.Ready()
 		return err != nil && strings.Contains(err.Error(), "committing")
 	})
 	first.stop()
@@ -72,7 +72,7 @@ func TestKilledBetweenNoteAndInsert(t *testing.T) {
 	s := newSystem(t, 1)
 	s.produce(50)
 	first := s.start(&faulty{store: s.ch, before: func() error { return errInjected }})
-	s.eventually("the insert fails", func() bool { return first.consumer.Ready(t.Context()) != nil })
+	s.eventually("the insert fails", func() bool { return first.consumer.Ready() != nil })
 	first.stop()
 	s.produce(50)
 	second := s.start(nil)
@@ -277,12 +277,12 @@ func TestClickHouseKilledInTheMiddle(t *testing.T) {
 	clickhousetest.Kill()
 	s.produce(700)
 	s.eventually("the readiness check names the trouble", func() bool {
-		err := i.consumer.Ready(t.Context())
+		err := i.consumer.Ready()
 		return err != nil && strings.Contains(err.Error(), "inserting")
 	})
 	clickhousetest.Restart(t)
 	s.wantExactly(1000)
-	s.eventually("it is ready again", func() bool { return i.consumer.Ready(t.Context()) == nil })
+	s.eventually("it is ready again", func() bool { return i.consumer.Ready() == nil })
 }
 
 // With the store away memory is bounded: the queue holds about one batch and the
@@ -309,7 +309,7 @@ func TestCommitsFailForAWhile(t *testing.T) {
 	i := s.start(nil)
 	s.produce(200)
 	s.eventually("a commit fails", func() bool {
-		err := i.consumer.Ready(t.Context())
+		err := i.consumer.Ready()
 		return err != nil && strings.Contains(err.Error(), "committing")
 	})
 	s.refuseFinalCommits(false)

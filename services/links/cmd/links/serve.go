@@ -42,7 +42,6 @@ const (
 	// topics are there. After it the service starts without: edges need the origin
 	// look-up most when other things are down.
 	brokerPatience = 10 * time.Second
-	brokerRetry    = 250 * time.Millisecond
 )
 
 func serve(ctx context.Context, environ, args []string, stdout io.Writer) error {
@@ -74,10 +73,11 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return fmt.Errorf("making the broker's client: %w", err)
 	}
 	defer probe.Close()
-	topics := func(ctx context.Context) error {
-		return kafka.CheckTopics(ctx, probe, s.TopicPrefix, events.LinksChangelog)
-	}
-	if err := awaitTopics(ctx, topics, log); err != nil {
+	err = kafka.AwaitTopics(ctx, probe, s.TopicPrefix, brokerPatience, events.LinksChangelog)
+	switch {
+	case errors.Is(err, kafka.ErrNoAnswer):
+		log.WarnContext(ctx, "starting without the broker", "err", err)
+	case err != nil:
 		return err
 	}
 
@@ -87,7 +87,9 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "postgres", Ready: store.Ready},
-		httpserver.Check{Name: "broker", Ready: topics},
+		httpserver.Check{Name: "broker", Ready: func(ctx context.Context) error {
+			return kafka.CheckTopics(ctx, probe, s.TopicPrefix, events.LinksChangelog)
+		}},
 	)
 	adminServer, err1 := listen(ctx, s.AdminAddr, admin, s.DrainTimeout, log)
 	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, accounts, log), s.DrainTimeout, log)
@@ -121,29 +123,6 @@ func rpcHandler(store *postgres.Store, accounts *account.Accounts, log *slog.Log
 	mux := http.NewServeMux()
 	connecthttp.Mount(mux, server, connecthttp.WithReadMaxBytes(maxRPCBytes))
 	return mux
-}
-
-// awaitTopics refuses to start when a broker says that a topic is missing, and
-// goes on when no broker says anything.
-func awaitTopics(ctx context.Context, check func(context.Context) error, log *slog.Logger) error {
-	patience, cancel := context.WithTimeout(ctx, brokerPatience)
-	defer cancel()
-	retry := time.NewTicker(brokerRetry)
-	defer retry.Stop()
-	for {
-		err := check(patience)
-		if err == nil || errors.Is(err, kafka.ErrMissingTopics) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil // told to stop before it began
-		case <-patience.Done():
-			log.WarnContext(ctx, "starting without the broker", "err", err)
-			return nil
-		case <-retry.C:
-		}
-	}
 }
 
 // printOpenAPI prints the document that /openapi.json serves.

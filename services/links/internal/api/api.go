@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ const (
 )
 
 // requestTimeout bounds what one request may wait for the store.
-const requestTimeout = 15 * time.Second
+const requestTimeout = 5 * time.Second
 
 // store keeps the links. Its errors are those of package link.
 type store interface {
@@ -104,7 +105,10 @@ func Register(h huma.API, links store, rules *link.Rules, shortURLs ShortURLs, l
 	}, a.delete)
 }
 
-type createInput struct{ Body newLinkBody }
+type createInput struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"Not supported yet: refused, because ignoring it would make a link for every try"`
+	Body           newLinkBody
+}
 
 type createdOutput struct {
 	Location string `header:"Location" doc:"Address of the link in this API"`
@@ -142,6 +146,9 @@ func (a *api) create(ctx context.Context, in *createInput) (*createdOutput, erro
 	}
 	defer done()
 	change, wrong := in.Body.change()
+	if in.IdempotencyKey != "" {
+		wrong.Add("Idempotency-Key", link.CodeNotSupported, "this header is not supported yet")
+	}
 	checked, err := a.rules.CheckNew(change)
 	if err := joined(wrong, err); err != nil {
 		return nil, a.problem(ctx, err)
@@ -180,12 +187,16 @@ func (a *api) edit(ctx context.Context, in *editInput) (*linkOutput, error) {
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
+	match, err := precondition(in.IfMatch)
+	if err != nil {
+		return nil, err
+	}
 	change, wrong := in.Body.change()
 	checked, err := a.rules.CheckEdit(change)
 	if err := joined(wrong, err); err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	l, err := a.links.Update(ctx, workspace, id, precondition(in.IfMatch), checked)
+	l, err := a.links.Update(ctx, workspace, id, match, checked)
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
@@ -202,7 +213,11 @@ func (a *api) delete(ctx context.Context, in *deleteInput) (*struct{}, error) {
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	if err := a.links.Delete(ctx, workspace, id, precondition(in.IfMatch)); err != nil {
+	match, err := precondition(in.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.links.Delete(ctx, workspace, id, match); err != nil {
 		return nil, a.problem(ctx, err)
 	}
 	return nil, nil
@@ -231,20 +246,27 @@ func parseID(s string) (link.ID, error) {
 func etag(version uint64) string { return `"` + strconv.FormatUint(version, 10) + `"` }
 
 // precondition reads If-Match: a list of ETags, or * for any. A weak ETag matches
-// nothing, as RFC 9110 has it.
-func precondition(ifMatch string) link.Precondition {
+// nothing, as RFC 9110 has it. A bare version, as the field `version` shows it, is
+// taken for its ETag. Anything else is a 400: "the link has changed" would send its
+// author looking in the wrong place.
+func precondition(ifMatch string) (link.Precondition, error) {
 	ifMatch = strings.TrimSpace(ifMatch)
 	if ifMatch == "" || ifMatch == "*" {
-		return link.Always
+		return link.Always, nil
 	}
-	return func(version uint64) bool {
-		for tag := range strings.SplitSeq(ifMatch, ",") {
-			if strings.TrimSpace(tag) == etag(version) {
-				return true
-			}
+	var tags []string
+	for tag := range strings.SplitSeq(ifMatch, ",") {
+		tag = strings.TrimSpace(tag)
+		if version, err := strconv.ParseUint(tag, 10, 64); err == nil {
+			tag = etag(version)
 		}
-		return false
+		quoted := strings.TrimPrefix(tag, "W/")
+		if len(quoted) < 2 || quoted[0] != '"' || quoted[len(quoted)-1] != '"' {
+			return nil, httpapi.NewProblem(http.StatusBadRequest, "malformed", `If-Match takes an ETag in quotes, such as "3".`)
+		}
+		tags = append(tags, tag)
 	}
+	return func(version uint64) bool { return slices.Contains(tags, etag(version)) }, nil
 }
 
 // joined puts what the API and what the domain found wrong into one answer.

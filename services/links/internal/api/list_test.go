@@ -108,6 +108,8 @@ func TestFiltersOfTheList(t *testing.T) {
 	check("q=%25", "a")
 	check("q=_1", "c")
 	check("q=%00", "")
+	check("q=%ff", "")
+	check("tag=%ed%a0%80", "")
 	check("q=%5C", "")
 	check("archived=true", "b")
 	check("archived=false", "ca")

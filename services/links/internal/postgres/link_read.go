@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -72,8 +73,8 @@ func (s *Store) one(ctx context.Context, query string, args ...any) (*link.Link,
 // way: a link's place in the order never changes, and positions are places, not
 // counts.
 func (s *Store) List(ctx context.Context, workspace uuid.UUID, f link.Filter, after *link.Position, limit int) (link.Page, error) {
-	if strings.ContainsRune(f.Query+f.Tag, 0) {
-		return link.Page{}, nil // nothing that is stored has a NUL
+	if text := f.Query + f.Tag; strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
+		return link.Page{}, nil // nothing that is stored has a NUL, or is not UTF-8
 	}
 	q := query{text: selectLinks + ` WHERE l.workspace_id = `}
 	q.add("", workspace)

@@ -143,12 +143,13 @@ const uniqueViolation = "23505"
 func temporary(code string) bool {
 	switch code {
 	case "40001", "40P01", // serialization failure, deadlock
-		"53300", "57014", "55P03", // too many connections, statement timeout, lock timeout
+		"57014", "55P03", // statement timeout, lock timeout
 		"57P01", "57P02", "57P03", // shutting down, crashed, starting up
 		"25006": // read-only: a failover is going on
 		return true
 	}
-	return strings.HasPrefix(code, "08")
+	return strings.HasPrefix(code, "08") || // connection
+		strings.HasPrefix(code, "53") // resources: disk full, out of memory, too many connections
 }
 
 func disconnected(err error) bool {

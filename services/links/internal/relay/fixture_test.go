@@ -186,21 +186,6 @@ func insert(t *testing.T, do func(statement string, args ...any), slug string) [
 	return id[:]
 }
 
-// eventually waits for a fact.
-func eventually(t *testing.T, what string, fact func() bool) {
-	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !fact() {
-		select {
-		case <-deadline:
-			t.Fatalf("still not: %s", what)
-		case <-tick.C:
-		}
-	}
-}
-
 func (w *world) rows(t *testing.T) (n int) {
 	t.Helper()
 	if err := w.pool.QueryRow(t.Context(), `SELECT count(*) FROM outbox`).Scan(&n); err != nil {

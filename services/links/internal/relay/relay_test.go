@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -43,8 +44,8 @@ func TestEveryChangeOfALinkArrivesInOrder(t *testing.T) {
 	if got := header(records[0], "ce_type"); got != "linkstream.link.created" {
 		t.Errorf("ce_type is %q", got)
 	}
-	eventually(t, "the outbox is empty", func() bool { return w.rows(t) == 0 })
-	eventually(t, "outbox_published_total is 5", func() bool { return testutil.ToFloat64(r.published) == 5 })
+	facttest.Eventually(t, "the outbox is empty", func() bool { return w.rows(t) == 0 })
+	facttest.Eventually(t, "outbox_published_total is 5", func() bool { return testutil.ToFloat64(r.published) == 5 })
 }
 
 func TestManyLinksKeepTheirOrder(t *testing.T) {
@@ -123,7 +124,7 @@ func TestOneRelayAtATime(t *testing.T) {
 	w := newWorld(t)
 	first, second := w.relay(t), w.relay(t)
 	stopFirst := start(t, first)
-	eventually(t, "the first publishes", func() bool { return testutil.ToFloat64(first.active) == 1 })
+	facttest.Eventually(t, "the first publishes", func() bool { return testutil.ToFloat64(first.active) == 1 })
 	start(t, second)
 	for i := range 30 {
 		w.create(t, fmt.Sprintf("s%d", i))
@@ -144,7 +145,7 @@ func TestARelayThatLosesItsConnectionStartsAgain(t *testing.T) {
 	w := newWorld(t)
 	r := w.relay(t)
 	start(t, r)
-	eventually(t, "it publishes", func() bool { return testutil.ToFloat64(r.active) == 1 })
+	facttest.Eventually(t, "it publishes", func() bool { return testutil.ToFloat64(r.active) == 1 })
 	w.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = $1`, postgres.LockSpace)
 	w.create(t, "a")
 	if got := describe(t, w.read(t, 1)); got[0] != "a v1 created" {
@@ -172,7 +173,7 @@ func TestWhatIsPublishedTwiceHasTheSameID(t *testing.T) {
 		t.Error("ce_id does not tell a repetition from another change")
 	}
 	w.exec(t, `DROP TRIGGER refuse ON outbox`)
-	eventually(t, "the outbox is empty", func() bool { return w.rows(t) == 0 })
+	facttest.Eventually(t, "the outbox is empty", func() bool { return w.rows(t) == 0 })
 }
 
 func TestABrokerThatIsAwayEndsTheBatchAndLosesNothing(t *testing.T) {
@@ -187,13 +188,13 @@ func TestABrokerThatIsAwayEndsTheBatchAndLosesNothing(t *testing.T) {
 	r.timeout = 300 * time.Millisecond
 	start(t, r)
 	w.create(t, "a")
-	eventually(t, "two sessions ended", func() bool { return testutil.ToFloat64(r.errors.WithLabelValues(reasonSession)) >= 2 })
-	eventually(t, "one row is pending", func() bool { return testutil.ToFloat64(r.pending) == 1 })
+	facttest.Eventually(t, "two sessions ended", func() bool { return testutil.ToFloat64(r.errors.WithLabelValues(reasonSession)) >= 2 })
+	facttest.Eventually(t, "one row is pending", func() bool { return testutil.ToFloat64(r.pending) == 1 })
 	away.Store(false)
 	if got := describe(t, w.read(t, 1)); got[0] != "a v1 created" {
 		t.Errorf("got %q", got)
 	}
-	eventually(t, "nothing is pending", func() bool { return testutil.ToFloat64(r.pending) == 0 })
+	facttest.Eventually(t, "nothing is pending", func() bool { return testutil.ToFloat64(r.pending) == 0 })
 }
 
 func TestARowThatIsNoChangeStopsItsLinkOnly(t *testing.T) {
@@ -210,7 +211,7 @@ func TestARowThatIsNoChangeStopsItsLinkOnly(t *testing.T) {
 	w.none(t)
 	w.create(t, "b")
 	w.read(t, 1)
-	eventually(t, "two rows are pending", func() bool { return testutil.ToFloat64(r.pending) == 2 })
+	facttest.Eventually(t, "two rows are pending", func() bool { return testutil.ToFloat64(r.pending) == 2 })
 	if got := testutil.ToFloat64(r.errors.WithLabelValues(reasonUndecodable)); got != 1 {
 		t.Errorf("counted %v times", got)
 	}
@@ -231,7 +232,7 @@ func TestStoppingPublishesWhatIsDue(t *testing.T) {
 	w := newWorld(t)
 	r := w.relay(t)
 	stop := start(t, r)
-	eventually(t, "it publishes", func() bool { return testutil.ToFloat64(r.active) == 1 })
+	facttest.Eventually(t, "it publishes", func() bool { return testutil.ToFloat64(r.active) == 1 })
 	for i := range 20 {
 		w.create(t, fmt.Sprintf("s%d", i))
 	}
@@ -248,7 +249,7 @@ func TestAMissingTopicIsNotPublishedTo(t *testing.T) {
 	r := w.relay(t)
 	r.prefix = "other."
 	start(t, r)
-	eventually(t, "the session ended", func() bool { return testutil.ToFloat64(r.errors.WithLabelValues(reasonSession)) >= 1 })
+	facttest.Eventually(t, "the session ended", func() bool { return testutil.ToFloat64(r.errors.WithLabelValues(reasonSession)) >= 1 })
 	if w.rows(t) != 1 {
 		t.Error("the row is gone")
 	}

@@ -11,13 +11,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"go.uber.org/goleak"
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/kafka"
 	"github.com/linkstream/linkstream/services/internal/redistest"
 	"github.com/linkstream/linkstream/services/internal/testproc"
@@ -122,23 +122,9 @@ func get(t *testing.T, url string) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 func TestReadyWithRedisAndServesWithoutABroker(t *testing.T) {
 	public, admin := edge(t, []string{"127.0.0.1:1"}, redistest.Start(t).URL)
-	eventually(t, "it is ready", func() bool { status, _ := get(t, "http://"+admin+"/readyz"); return status == 200 })
+	facttest.Eventually(t, "it is ready", func() bool { status, _ := get(t, "http://"+admin+"/readyz"); return status == 200 })
 	if status, _ := get(t, "http://"+public+"/robots.txt"); status != 200 {
 		t.Errorf("robots.txt: %d", status)
 	}
@@ -163,7 +149,7 @@ func TestNotReadyWithNobodyToAskAndSaysWhy(t *testing.T) {
 	server := redistest.Start(t)
 	server.Kill()
 	_, admin := edge(t, []string{"127.0.0.1:1"}, server.URL)
-	eventually(t, "it says what is missing", func() bool {
+	facttest.Eventually(t, "it says what is missing", func() bool {
 		status, body := get(t, "http://"+admin+"/readyz")
 		return status == 503 && strings.Contains(body, "redis") && strings.Contains(body, "origin")
 	})

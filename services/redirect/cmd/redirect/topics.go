@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// topicWait is how long a start waits for the broker's word.
+	// topicWait is how long a start, and each later question, waits for the broker's
+	// word. Visitors wait for a start.
 	topicWait = 3 * time.Second
 	// topicEvery is the time between two questions after that.
 	topicEvery = 5 * time.Second
@@ -31,7 +32,7 @@ type topicCheck struct {
 
 func (c *topicCheck) atStart(ctx context.Context) error {
 	err := c.ask(ctx)
-	if err != nil && !errors.Is(err, kafka.ErrMissingTopics) {
+	if errors.Is(err, kafka.ErrNoAnswer) {
 		c.log.Warn("starting without the broker: clicks wait in memory", "err", err)
 		return nil
 	}
@@ -39,9 +40,7 @@ func (c *topicCheck) atStart(ctx context.Context) error {
 }
 
 func (c *topicCheck) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, topicWait)
-	defer cancel()
-	err := kafka.CheckTopics(ctx, c.client, c.prefix, events.Clicks)
+	err := kafka.AwaitTopics(ctx, c.client, c.prefix, topicWait, events.Clicks)
 	c.known = err == nil
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,7 +47,8 @@ type Producer struct {
 
 	accepted, produced         prometheus.Counter
 	droppedFull, droppedFailed prometheus.Counter
-	drops                      chan error // the newest reason, for the warning
+	drops                      chan error   // a reason, for the warning
+	untold                     atomic.Int64 // drops that no warning has told of yet
 }
 
 // Settings of a Producer.
@@ -113,6 +115,7 @@ func (p *Producer) done(_ *kgo.Record, err error) {
 	default:
 		p.droppedFailed.Inc()
 	}
+	p.untold.Add(1)
 	select {
 	case p.drops <- err:
 	default: // the warning has one to tell
@@ -141,7 +144,7 @@ func (p *Producer) warn(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case err := <-p.drops:
-			p.log.Error("clicks are dropped", "err", err)
+			p.log.Error("clicks are dropped", "since_last_told", p.untold.Swap(0), "err", err)
 		}
 		select {
 		case <-ctx.Done():

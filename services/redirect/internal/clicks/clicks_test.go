@@ -15,6 +15,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/kafka"
 )
 
@@ -42,23 +43,6 @@ func running(t *testing.T, brokers []string, maxBytes int, drain time.Duration) 
 	return p, registry, sync.OnceValue(func() error { cancel(); return <-done })
 }
 
-func value(t *testing.T, registry *prometheus.Registry, name, label string) float64 {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name && (label == "" || m.GetLabel()[0].GetValue() == label) {
-				return m.GetCounter().GetValue()
-			}
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return 0
-}
-
 func TestWhatWasRecordedBeforeTheStopIsDelivered(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(3, string(events.Clicks)))
 	if err != nil {
@@ -77,7 +61,7 @@ func TestWhatWasRecordedBeforeTheStopIsDelivered(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := value(t, registry, "clicks_accepted_total", ""), value(t, registry, "clicks_produced_total", ""); a != n || b != n {
+	if a, b := facttest.Metric(t, registry, "clicks_accepted_total", ""), facttest.Metric(t, registry, "clicks_produced_total", ""); a != n || b != n {
 		t.Errorf("accepted %v, produced %v, want %d", a, b, n)
 	}
 	consumer, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics(string(events.Clicks)), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -119,8 +103,8 @@ func TestWithoutABrokerClicksAreDroppedAndCounted(t *testing.T) {
 	if err := stop(); err == nil {
 		t.Error("what could not be sent is not reported")
 	}
-	full, failed := value(t, registry, "clicks_dropped_total", "buffer_full"), value(t, registry, "clicks_dropped_total", "produce_error")
-	if full == 0 || failed == 0 || full+failed != n || value(t, registry, "clicks_accepted_total", "") != n {
+	full, failed := facttest.Metric(t, registry, "clicks_dropped_total", "buffer_full"), facttest.Metric(t, registry, "clicks_dropped_total", "produce_error")
+	if full == 0 || failed == 0 || full+failed != n || facttest.Metric(t, registry, "clicks_accepted_total", "") != n {
 		t.Errorf("dropped %v for want of room and %v at the end, want %d in all", full, failed, n)
 	}
 }
@@ -134,7 +118,7 @@ func TestARefusedClickIsCounted(t *testing.T) {
 	p, registry, stop := running(t, cluster.ListenAddrs(), 1<<20, 10*time.Second)
 	p.Record(click("u"))
 	_ = stop() // how it says so depends on what comes first
-	if got := value(t, registry, "clicks_dropped_total", "produce_error"); got != 1 {
+	if got := facttest.Metric(t, registry, "clicks_dropped_total", "produce_error"); got != 1 {
 		t.Errorf("clicks_dropped_total{produce_error} = %v, want 1", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 )
@@ -177,7 +178,7 @@ func TestFillThatBeganBeforeAFlushIsDiscarded(t *testing.T) {
 	w.put(t, "a", 2, "https://new.test/") // its message is the lost one
 	before := w.invalidations(t, "gap")
 	w.publish(t, "other", 3, 1)
-	eventually(t, "the gap is noticed", func() bool { return w.invalidations(t, "gap") > before })
+	facttest.Eventually(t, "the gap is noticed", func() bool { return w.invalidations(t, "gap") > before })
 	close(g.open)
 	(<-late).leads(t, "https://new.test/")
 	w.becomesHit(t, "a", "https://new.test/")
@@ -193,7 +194,7 @@ func TestLostMessageIsNoticedByTheNext(t *testing.T) {
 	w.put(t, "a", 2, "https://new.test/")
 	before := w.invalidations(t, "gap")
 	w.publish(t, "other", 3, 1)
-	eventually(t, "the gap is noticed", func() bool { return w.invalidations(t, "gap") > before })
+	facttest.Eventually(t, "the gap is noticed", func() bool { return w.invalidations(t, "gap") > before })
 	w.leads(t, "a", "https://new.test/", lookup.L2)
 }
 
@@ -207,7 +208,7 @@ func TestLostMessageIsNoticedByAHeartbeat(t *testing.T) {
 	w.mu.Lock()
 	w.offset++ // published, and heard by nobody
 	w.mu.Unlock()
-	eventually(t, "the gap is noticed", func() bool { return w.invalidations(t, "gap") > before })
+	facttest.Eventually(t, "the gap is noticed", func() bool { return w.invalidations(t, "gap") > before })
 	w.leads(t, "a", "https://new.test/", lookup.L2)
 }
 
@@ -234,7 +235,7 @@ func TestUnreadableMessageIsAGap(t *testing.T) {
 	if err := w.client.Publish(t.Context(), linkcache.Channel, "junk").Err(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is taken for a gap", func() bool { return w.invalidations(t, "gap") > before })
+	facttest.Eventually(t, "it is taken for a gap", func() bool { return w.invalidations(t, "gap") > before })
 	w.leads(t, "a", "https://new.test/", lookup.L2)
 }
 
@@ -248,7 +249,7 @@ func TestWithoutHeartbeatsTheOriginIsAskedWithinTwoSeconds(t *testing.T) {
 	w.setBeating(false)
 	w.origin.Put(change("a", 2, "https://new.test/"))
 	acknowledged := time.Now()
-	eventually(t, "the new target is served", func() bool {
+	facttest.Eventually(t, "the new target is served", func() bool {
 		e, _, err := w.find(t, "a")
 		return err == nil && e.Destination == "https://new.test/"
 	})
@@ -259,7 +260,7 @@ func TestWithoutHeartbeatsTheOriginIsAskedWithinTwoSeconds(t *testing.T) {
 	w.becomesHit(t, "a", "https://new.test/")
 	w.origin.Put(change("a", 3, "https://newer.test/"))
 	acknowledged = time.Now()
-	eventually(t, "the newer target is served", func() bool {
+	facttest.Eventually(t, "the newer target is served", func() bool {
 		e, _, err := w.find(t, "a")
 		return err == nil && e.Destination == "https://newer.test/"
 	})
@@ -267,7 +268,7 @@ func TestWithoutHeartbeatsTheOriginIsAskedWithinTwoSeconds(t *testing.T) {
 		t.Errorf("the old target was served for %v", took)
 	}
 	w.setBeating(true)
-	eventually(t, "entries live longer again", func() bool {
+	facttest.Eventually(t, "entries live longer again", func() bool {
 		reads := w.store.reads.Load()
 		return w.source(t, "never-"+time.Now().String()) == lookup.Origin && w.store.reads.Load() > reads
 	})
@@ -282,7 +283,7 @@ func TestWhileRedisIsFilledTheOriginIsAsked(t *testing.T) {
 	w.becomesHit(t, "a", "https://old.test/")
 	w.origin.Put(change("a", 2, "https://new.test/"))
 	w.setFilling(true)
-	eventually(t, "the origin's answer is served", func() bool {
+	facttest.Eventually(t, "the origin's answer is served", func() bool {
 		e, _, err := w.find(t, "a")
 		return err == nil && e.Destination == "https://new.test/"
 	})
@@ -296,11 +297,11 @@ func TestRestartedRedisIsNoticed(t *testing.T) {
 	w.origin.Put(change("a", 1, "https://old.test/"))
 	before := w.invalidations(t, "reconnect")
 	w.redis.Kill()
-	eventually(t, "the edge knows", func() bool { return !w.feed.Subscribed() })
+	facttest.Eventually(t, "the edge knows", func() bool { return !w.feed.Subscribed() })
 	w.leads(t, "a", "https://old.test/", lookup.Origin)
 	w.origin.Put(change("a", 2, "https://new.test/")) // nobody can announce it
 	acknowledged := time.Now()
-	eventually(t, "the new target is served", func() bool {
+	facttest.Eventually(t, "the new target is served", func() bool {
 		e, _, err := w.find(t, "a")
 		return err == nil && e.Destination == "https://new.test/"
 	})
@@ -308,7 +309,7 @@ func TestRestartedRedisIsNoticed(t *testing.T) {
 		t.Errorf("the old target was served for %v", took)
 	}
 	w.redis.Restart(t)
-	eventually(t, "the edge listens again", func() bool { return w.feed.Subscribed() && w.invalidations(t, "reconnect") > before })
+	facttest.Eventually(t, "the edge listens again", func() bool { return w.feed.Subscribed() && w.invalidations(t, "reconnect") > before })
 	w.becomesHit(t, "a", "https://new.test/")
 }
 
@@ -353,7 +354,7 @@ func TestNeverBelowWhatWasHeard(t *testing.T) {
 			lost = 1
 		}
 		w.publish(t, slugs[k], revision, lost)
-		eventually(t, "heard", func() bool { return w.invalidations(t, "pubsub") >= base+float64(i+1) })
+		facttest.Eventually(t, "heard", func() bool { return w.invalidations(t, "pubsub") >= base+float64(i+1) })
 		heard[k].Store(revision)
 	}
 	close(stop)

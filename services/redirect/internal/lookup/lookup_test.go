@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 )
@@ -37,7 +38,7 @@ func TestUnknownIsRememberedForSecondsOnly(t *testing.T) {
 	w.leads(t, "a", "", lookup.Origin)
 	w.becomesHit(t, "a", "")
 	w.origin.Put(change("a", 1, "https://a.test/")) // nobody announced it
-	eventually(t, "it is found", func() bool {
+	facttest.Eventually(t, "it is found", func() bool {
 		e, _, err := w.find(t, "a")
 		return err == nil && e.Found
 	})
@@ -48,7 +49,7 @@ func TestEntriesAskAgainAfterTheirTime(t *testing.T) {
 	w.put(t, "a", 1, "https://old.test/")
 	w.becomesHit(t, "a", "https://old.test/")
 	w.put(t, "a", 2, "https://new.test/")
-	eventually(t, "the new one is found", func() bool {
+	facttest.Eventually(t, "the new one is found", func() bool {
 		e, _, err := w.find(t, "a")
 		return err == nil && e.Destination == "https://new.test/"
 	})
@@ -66,11 +67,11 @@ func TestWithEverythingDownKnownLinksRedirect(t *testing.T) {
 	w.becomesHit(t, "a", "https://a.test/")
 	w.redis.Kill()
 	w.origin.Close()
-	eventually(t, "the edge knows", func() bool { return !w.feed.Subscribed() })
+	facttest.Eventually(t, "the edge knows", func() bool { return !w.feed.Subscribed() })
 	for range 20 {
 		w.leads(t, "a", "https://a.test/", lookup.Stale)
 	}
-	if got := metric(t, w.registry, "cache_stale_served_total", ""); got != 20 {
+	if got := facttest.Metric(t, w.registry, "cache_stale_served_total", ""); got != 20 {
 		t.Errorf("cache_stale_served_total = %v, want 20", got)
 	}
 	// The breakers are open by now: an answer does not wait for anybody.
@@ -86,7 +87,7 @@ func TestWithEverythingDownKnownLinksRedirect(t *testing.T) {
 	}
 	w.redis.Restart(t)
 	w.put(t, "a", 2, "https://new.test/")
-	eventually(t, "it recovers by itself", func() bool {
+	facttest.Eventually(t, "it recovers by itself", func() bool {
 		e, _, err := w.find(t, "a")
 		return err == nil && e.Destination == "https://new.test/"
 	})
@@ -98,7 +99,7 @@ func TestUnknownIsNotServedStale(t *testing.T) {
 	w.becomesHit(t, "a", "")
 	w.redis.Kill()
 	w.origin.Close()
-	eventually(t, "the no is not repeated", func() bool {
+	facttest.Eventually(t, "the no is not repeated", func() bool {
 		_, _, err := w.find(t, "a")
 		return errors.Is(err, lookup.ErrUnavailable)
 	})
@@ -111,7 +112,7 @@ func TestL2IsTheLastResortWithoutHeartbeats(t *testing.T) {
 	w.put(t, "a", 1, "https://a.test/")
 	w.setBeating(false)
 	w.origin.SetDown(true)
-	eventually(t, "it is served as stale", func() bool {
+	facttest.Eventually(t, "it is served as stale", func() bool {
 		e, source, err := w.find(t, "a")
 		return err == nil && source == lookup.Stale && e.Destination == "https://a.test/"
 	})
@@ -153,7 +154,7 @@ func TestAFloodDoesNotReachTheOrigin(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the rest is refused", func() bool { return metric(t, w.registry, "cache_origin_refused_total", "") >= flood-64 })
+	facttest.Eventually(t, "the rest is refused", func() bool { return facttest.Metric(t, w.registry, "cache_origin_refused_total", "") >= flood-64 })
 	if got := w.origin.Asked() - asked; got > 64 {
 		t.Errorf("the origin was asked %d questions at once", got)
 	}
@@ -193,7 +194,7 @@ func TestMemoryIsAccountedAndBounded(t *testing.T) {
 		w.put(t, fmt.Sprint("x", i), uint64(i+1), "https://e.test/a/destination/of/ordinary/length?utm_source=newsletter")
 		w.source(t, fmt.Sprint("x", i))
 	}
-	got := metric(t, w.registry, "cache_l1_memory_bytes", "")
+	got := facttest.Metric(t, w.registry, "cache_l1_memory_bytes", "")
 	if got > most || got < most/2 {
 		t.Errorf("cache_l1_memory_bytes = %v, want near and not above %v", got, most)
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redisconn"
 	"github.com/linkstream/linkstream/services/internal/redistest"
@@ -98,7 +99,7 @@ func newDeafWorld(t *testing.T, options ...option) *world {
 func (w *world) subscribe(t *testing.T) {
 	t.Helper()
 	background(t, func(ctx context.Context) { _ = w.feed.Run(ctx) })
-	eventually(t, "the feed is subscribed", w.feed.Subscribed)
+	facttest.Eventually(t, "the feed is subscribed", w.feed.Subscribed)
 	w.awaitTrust(t)
 }
 
@@ -148,7 +149,7 @@ func (w *world) setFilling(on bool) {
 func (w *world) awaitTrust(t *testing.T) {
 	t.Helper()
 	w.put(t, "trusted", 1, "https://trusted.test/")
-	eventually(t, "entries are trusted", func() bool {
+	facttest.Eventually(t, "entries are trusted", func() bool {
 		_, source, err := w.find(t, "trusted")
 		return err == nil && source == lookup.L1 && w.source(t, "trusted-anew-"+uuid.NewString()) == lookup.Origin && w.store.reads.Swap(0) > 0
 	})
@@ -184,7 +185,7 @@ func (w *world) leads(t *testing.T, slug, destination string, source lookup.Sour
 // becomesHit waits until L1 has taken an entry in.
 func (w *world) becomesHit(t *testing.T, slug, destination string) {
 	t.Helper()
-	eventually(t, slug+" is a hit", func() bool {
+	facttest.Eventually(t, slug+" is a hit", func() bool {
 		e, source, err := w.find(t, slug)
 		return err == nil && source == lookup.L1 && e.Destination == destination
 	})
@@ -220,7 +221,7 @@ func (w *world) announce(t *testing.T, slug string, revision uint64) {
 	t.Helper()
 	before := w.invalidations(t, "pubsub")
 	w.publish(t, slug, revision, 0)
-	eventually(t, "the invalidation is heard", func() bool { return w.invalidations(t, "pubsub") > before })
+	facttest.Eventually(t, "the invalidation is heard", func() bool { return w.invalidations(t, "pubsub") > before })
 }
 
 // publish publishes an invalidation as if `lost` others had been before it.
@@ -242,39 +243,7 @@ func (w *world) publish(t *testing.T, slug string, revision uint64, lost int64) 
 // invalidations is one value of cache_invalidation_total.
 func (w *world) invalidations(t *testing.T, source string) float64 {
 	t.Helper()
-	return metric(t, w.registry, "cache_invalidation_total", source)
-}
-
-// metric is the value of a counter or gauge, of one label value if it has any.
-func metric(t *testing.T, registry *prometheus.Registry, name, label string) float64 {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name && (label == "" || m.GetLabel()[0].GetValue() == label) {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
-	t.Fatalf("no metric %s %s", name, label)
-	return 0
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(limit)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		}
-	}
+	return facttest.Metric(t, w.registry, "cache_invalidation_total", source)
 }
 
 // gate lets a test wait for somebody to arrive, and then let him pass.

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/kafka"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
@@ -70,7 +71,7 @@ func TestHitStaysInBudget(t *testing.T) {
 	measure := func(method string, budget float64) {
 		t.Helper()
 		rc.Request.Header.SetMethod(method)
-		eventually(t, "it is a hit", func() bool {
+		facttest.Eventually(t, "it is a hit", func() bool {
 			rc.Response.Reset()
 			h.Serve(ctx, &rc)
 			return string(rc.Response.Header.Peek("Server-Timing")) == "cache;desc=l1"

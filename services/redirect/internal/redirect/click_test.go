@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
 
@@ -75,7 +76,7 @@ func TestOnlyAnsweredGetsOfALinkAreClicks(t *testing.T) {
 	if s := strings.Join(slugs, " "); s != "a fallback" && s != "fallback a" {
 		t.Errorf("clicks of %s", s)
 	}
-	accepted, produced := metric(t, w.registry, "clicks_accepted_total", ""), metric(t, w.registry, "clicks_produced_total", "")
+	accepted, produced := facttest.Metric(t, w.registry, "clicks_accepted_total", ""), facttest.Metric(t, w.registry, "clicks_produced_total", "")
 	if accepted != 2 || produced != 2 {
 		t.Errorf("accepted %v, produced %v", accepted, produced)
 	}

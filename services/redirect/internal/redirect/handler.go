@@ -28,8 +28,9 @@ const (
 
 	// Cache-Control of answers that must be asked for again, and of permanent
 	// redirects, which browsers would otherwise keep for ever.
-	temporary = "private, no-store"
-	permanent = "private, max-age=90"
+	temporary    = "private, no-store"
+	permanent    = "private, max-age=90"
+	permanentFor = 90 * time.Second
 
 	retryAfter = "1"
 
@@ -182,6 +183,10 @@ func (h *Handler) link(rc *fasthttp.RequestCtx, e *lookup.Entry, now time.Time) 
 		h.unknown(rc)
 	case e.ExpiresAt == 0 || millis < e.ExpiresAt:
 		h.redirect(rc, e.Status, e.Destination)
+		if e.ExpiresAt != 0 && e.ExpiresAt-millis < permanentFor.Milliseconds() {
+			// A browser that kept the redirect would follow it past the link's end.
+			rc.Response.Header.Set(fasthttp.HeaderCacheControl, temporary)
+		}
 		return true
 	case e.Fallback != "":
 		h.redirect(rc, fasthttp.StatusFound, e.Fallback)

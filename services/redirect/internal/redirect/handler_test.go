@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/linkstream/linkstream/services/internal/address"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
 
@@ -24,6 +25,7 @@ func TestAnswers(t *testing.T) {
 	w.put(t, "expired", func(r *linkcache.Record) { r.ExpiresAt = now - 1 })
 	w.put(t, "fallback", func(r *linkcache.Record) { r.ExpiresAt, r.Fallback, r.Status = now-1, "https://f.test/?x=%2F", 301 })
 	w.put(t, "running", func(r *linkcache.Record) { r.StartsAt, r.ExpiresAt = now-1, now+3_600_000 })
+	w.put(t, "ending", func(r *linkcache.Record) { r.Status, r.ExpiresAt = 301, now+60_000 })
 	w.put(t, "later", func(r *linkcache.Record) { r.StartsAt = now + 3_600_000 })
 	w.put(t, "deleted", func(r *linkcache.Record) { r.Destination, r.Flags = "", linkcache.FlagDeleted })
 	w.put(t, "newer", func(r *linkcache.Record) { r.Flags = 1 })
@@ -66,6 +68,7 @@ func TestAnswers(t *testing.T) {
 		check(method, "/expired", 410, "", noStore)
 		check(method, "/fallback", 302, "https://f.test/?x=%2F", noStore)
 		check(method, "/running", 302, to, noStore)
+		check(method, "/ending", 301, to, noStore) // a browser must not keep it past its end
 		check(method, "/later", 404, "", noStore)
 		check(method, "/deleted", 404, "", noStore)
 		check(method, "/never", 404, "", noStore)
@@ -104,7 +107,7 @@ func TestWellKnownPathsAreNoLookUp(t *testing.T) {
 	if got := w.origin.Asked(); got != 0 {
 		t.Errorf("the origin was asked %d times", got)
 	}
-	if got := metric(t, w.registry, "cache_l1_miss_total", ""); got != 0 {
+	if got := facttest.Metric(t, w.registry, "cache_l1_miss_total", ""); got != 0 {
 		t.Errorf("%v look-ups", got)
 	}
 	w.clicked(t, 0)
@@ -237,8 +240,8 @@ func TestExpiryIsCheckedAtTheRequest(t *testing.T) {
 	if r := w.get(t, "/begins"); r.status != 404 {
 		t.Errorf("before its start: %d", r.status)
 	}
-	eventually(t, "it has ended", func() bool { return w.get(t, "/ends").status == 410 })
-	eventually(t, "it has begun", func() bool { return w.get(t, "/begins").status == 302 })
+	facttest.Eventually(t, "it has ended", func() bool { return w.get(t, "/ends").status == 410 })
+	facttest.Eventually(t, "it has begun", func() bool { return w.get(t, "/begins").status == 302 })
 	if early := time.Until(at); early > 0 {
 		t.Errorf("%v too early", early)
 	}
@@ -251,8 +254,8 @@ func TestServerTimingSaysWhoAnswered(t *testing.T) {
 	if first != "cache;desc=l2" && first != "cache;desc=origin" {
 		t.Errorf("the first look-up says %q", first)
 	}
-	eventually(t, "it is a hit", func() bool { w.beat(t); return w.get(t, "/a").header["Server-Timing"] == "cache;desc=l1" })
-	if got := metric(t, w.registry, "redirect_duration_seconds", "l1"); got == 0 {
+	facttest.Eventually(t, "it is a hit", func() bool { w.beat(t); return w.get(t, "/a").header["Server-Timing"] == "cache;desc=l1" })
+	if got := facttest.Metric(t, w.registry, "redirect_duration_seconds", "l1"); got == 0 {
 		t.Error("no duration of hits")
 	}
 }
@@ -261,7 +264,7 @@ func TestServerTimingSaysWhoAnswered(t *testing.T) {
 func TestNobodyToAskIs503NeverA404(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "known", nil)
-	eventually(t, "it is a hit", func() bool { w.beat(t); return w.get(t, "/known").header["Server-Timing"] == "cache;desc=l1" })
+	facttest.Eventually(t, "it is a hit", func() bool { w.beat(t); return w.get(t, "/known").header["Server-Timing"] == "cache;desc=l1" })
 	w.redis.Kill()
 	w.origin.Close()
 	for range 6 {
@@ -272,7 +275,7 @@ func TestNobodyToAskIs503NeverA404(t *testing.T) {
 			t.Errorf("a known link: %d %q", r.status, r.header["Location"])
 		}
 	}
-	eventually(t, "it says stale", func() bool { return w.get(t, "/known").header["Server-Timing"] == "cache;desc=stale" })
+	facttest.Eventually(t, "it says stale", func() bool { return w.get(t, "/known").header["Server-Timing"] == "cache;desc=stale" })
 }
 
 func TestUnreadableRequests(t *testing.T) {
@@ -290,7 +293,7 @@ func TestUnreadableRequests(t *testing.T) {
 	if res, err := client.Do(req); err == nil {
 		_ = res.Body.Close()
 	}
-	eventually(t, "a head that is too long is refused", func() bool { return metric(t, w.registry, "redirect_responses_total", "431") == 1 })
+	facttest.Eventually(t, "a head that is too long is refused", func() bool { return facttest.Metric(t, w.registry, "redirect_responses_total", "431") == 1 })
 	if r := w.send(t, "GET", "/a b", "s.test"); r.status != 400 && r.status != 404 {
 		t.Errorf("a malformed line: %d", r.status)
 	}

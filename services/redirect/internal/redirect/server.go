@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -38,13 +39,35 @@ func NewServer(listener net.Listener, handler *Handler, grace time.Duration, log
 }
 
 // Run serves until ctx is done, then stops in two phases: no new connections, then
-// the requests that have begun until the grace period ends.
+// the requests that have begun until the grace period ends. What is still waiting
+// for somebody's answer then gets 503. When Run has returned, nothing is looked up
+// any more.
 func (s *Server) Run(ctx context.Context) error {
 	// What a request starts may outlive it and the signal to stop, but not the server.
 	lifetime, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
+	// A drain that has timed out leaves connections behind, and fasthttp goes on
+	// answering on them. The look-up may be closed when this returns, so from then on
+	// they are answered without it.
+	var (
+		answering sync.RWMutex // held for reading by each request
+		ended     bool
+	)
+	defer func() {
+		end() // whoever still asks others stops asking
+		answering.Lock()
+		ended = true
+		answering.Unlock()
+	}()
 	server := &fasthttp.Server{
-		Handler:               func(rc *fasthttp.RequestCtx) { s.handler.Serve(lifetime, rc) },
+		Handler: func(rc *fasthttp.RequestCtx) {
+			answering.RLock()
+			if ended {
+				s.handler.tooLate(rc)
+			} else {
+				s.handler.Serve(lifetime, rc)
+			}
+			answering.RUnlock()
+		},
 		ErrorHandler:          s.handler.unreadable,
 		Logger:                quiet{s.log},
 		ReadTimeout:           readTimeout,
@@ -70,6 +93,13 @@ func (s *Server) Run(ctx context.Context) error {
 		err = errors.New("requests were cut off at the end of the grace period")
 	}
 	return errors.Join(err, <-stopped)
+}
+
+// tooLate answers what comes on a connection that has outlived the server.
+func (h *Handler) tooLate(rc *fasthttp.RequestCtx) {
+	h.unavailable(rc)
+	rc.SetConnectionClose()
+	h.metrics.answered(fasthttp.StatusServiceUnavailable)
 }
 
 // unreadable answers what is no HTTP request.

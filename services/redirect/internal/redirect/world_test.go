@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/kafka"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
@@ -108,7 +109,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	w.stop = sync.OnceFunc(func() { stopServer(); server.Wait(); cancel(); tasks.Wait() })
 	t.Cleanup(w.stop)
 
-	eventually(t, "the edge listens", feed.Subscribed)
+	facttest.Eventually(t, "the edge listens", feed.Subscribed)
 	w.beat(t)
 	return w
 }
@@ -188,43 +189,12 @@ func (w *world) clicked(t *testing.T, n int) []*eventspb.Click {
 	return out
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(limit)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 func trusting(prefixes ...string) func(*redirect.Settings) {
 	return func(s *redirect.Settings) {
 		for _, p := range prefixes {
 			s.TrustedProxies = append(s.TrustedProxies, netip.MustParsePrefix(p))
 		}
 	}
-}
-
-func metric(t *testing.T, registry *prometheus.Registry, name, label string) float64 {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name && (label == "" || m.GetLabel()[0].GetValue() == label) {
-				return m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			}
-		}
-	}
-	t.Fatalf("no metric %s %s", name, label)
-	return 0
 }
 
 // noRedirects is a client that shows what the edge says.

@@ -44,7 +44,7 @@ export function LoginPage() {
       <div className="flex justify-end p-4">
         <ThemeToggle />
       </div>
-      <main className="mx-auto w-full max-w-sm px-4 pt-[10vh] pb-16">
+      <main className="mx-auto w-full max-w-104 px-4 pt-[10vh] pb-16">
         <Logo />
         <h1 className="mt-8 font-semibold text-2xl tracking-tight">{texts.session.heading}</h1>
         <p className="mt-1 text-quiet">{texts.session.lead}</p>
