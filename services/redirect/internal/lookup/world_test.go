@@ -24,8 +24,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const limit = 20 * time.Second
-
 // gated is the real store with a gate behind its reads: what was read is handed
 // over only when the test lets it.
 type gated struct {

@@ -85,13 +85,16 @@ func TestNothingIsLookedUpAfterADrainThatTimedOut(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("a drain that timed out is not reported")
 	}
+	if n := facttest.Metric(t, registry, "redirect_responses_total", "503"); n != 1 {
+		t.Errorf("%v requests answered with 503 when the server has ended, want the one that was cut off", n)
+	}
 	if err := links.Run(ctx); err != nil { // ctx is done: it closes what look-ups need
 		t.Error(err)
 	}
 	unavailable("the request that was cut off")
 	ask("late")
 	unavailable("a request after the end")
-	if n := origin.Asked(); n != 1 {
-		t.Errorf("the origin was asked %d times, want once", n)
+	if n := facttest.Metric(t, registry, "cache_l1_miss_total", ""); n != 1 {
+		t.Errorf("%v look-ups, want the one before the end", n)
 	}
 }
