@@ -1,6 +1,9 @@
 package linkcache
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // keyPrefix starts the key of every record.
 const keyPrefix = "redirect:"
@@ -9,6 +12,10 @@ const keyPrefix = "redirect:"
 // what was written: one field for each partition of the changelog, whose value is
 // the run id of the Redis that was filled from it.
 const GenerationKey = "cacheupdater:generation"
+
+// ClusterGenerationKey is GenerationKey on a Redis Cluster, where each primary needs
+// one of its own: the first of the numbered keys that it holds.
+func ClusterGenerationKey(n int) string { return GenerationKey + ":" + strconv.Itoa(n) }
 
 // Key is the Redis key of an address in normal form (package address).
 func Key(host, slugKey string) string { return keyPrefix + host + ":" + slugKey }

@@ -56,20 +56,14 @@ type Store struct {
 // NewStore returns a store over a region's Redis.
 func NewStore(client redis.UniversalClient) *Store { return &Store{client: client} }
 
-// Put writes all entries in one round trip (two after Redis has lost its
-// scripts) and returns one outcome for each. On an error some entries may have
+// Put writes all entries in one round trip (to each shard; two after a Redis has lost
+// its scripts) and returns one outcome for each. On an error some entries may have
 // been written; writing them again is harmless.
 func (s *Store) Put(ctx context.Context, entries []Entry) ([]Outcome, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
 	outcomes, err := s.put(ctx, entries)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		if err := put.Load(ctx, s.client).Err(); err != nil {
-			return nil, fmt.Errorf("loading the write script: %w", err)
-		}
-		outcomes, err = s.put(ctx, entries)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("writing %d link records: %w", len(entries), err)
 	}
@@ -77,6 +71,53 @@ func (s *Store) Put(ctx context.Context, entries []Entry) ([]Outcome, error) {
 }
 
 func (s *Store) put(ctx context.Context, entries []Entry) ([]Outcome, error) {
+	results, err := s.run(ctx, entries, put.EvalSha)
+	if err != nil && !redis.HasErrorPrefix(err, noScript) {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(entries))
+	var again []int // entries whose shard does not know the script
+	for i, r := range results {
+		n, err := r.Int64()
+		switch {
+		case redis.HasErrorPrefix(err, noScript):
+			again = append(again, i)
+		case err != nil:
+			return nil, err
+		}
+		outcomes[i] = Outcome(n)
+	}
+	if len(again) == 0 {
+		return outcomes, nil
+	}
+	// Only they run again: what the other shards have applied would answer that it is
+	// the same. EVAL teaches the script to those who need it, and to nobody who is
+	// away: SCRIPT LOAD on a cluster fails when one replica is.
+	rest := make([]Entry, len(again))
+	for i, at := range again {
+		rest[i] = entries[at]
+	}
+	results, err = s.run(ctx, rest, put.Eval)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range results {
+		n, err := r.Int64()
+		if err != nil {
+			return nil, err
+		}
+		outcomes[again[i]] = Outcome(n)
+	}
+	return outcomes, nil
+}
+
+// noScript begins Redis's error when it does not know a script.
+const noScript = "NOSCRIPT"
+
+type evaluate func(ctx context.Context, c redis.Scripter, keys []string, args ...any) *redis.Cmd
+
+// run runs the script once for each entry, each on one key.
+func (s *Store) run(ctx context.Context, entries []Entry, script evaluate) ([]*redis.Cmd, error) {
 	pipe := s.client.Pipeline()
 	results := make([]*redis.Cmd, len(entries))
 	for i := range entries {
@@ -84,27 +125,32 @@ func (s *Store) put(ctx context.Context, entries []Entry) ([]Outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		results[i] = put.EvalSha(ctx, pipe, []string{entries[i].Key},
+		results[i] = script(ctx, pipe, []string{entries[i].Key},
 			entries[i].Record.Revision, value, TTL.Milliseconds())
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, err
-	}
-	outcomes := make([]Outcome, len(entries))
-	for i, r := range results {
-		n, err := r.Int64()
-		if err != nil {
-			return nil, err
-		}
-		outcomes[i] = Outcome(n)
-	}
-	return outcomes, nil
+	_, err := pipe.Exec(ctx)
+	return results, err
 }
 
-// Get reads a key. It says false when the key is not there or holds something
-// that is no record.
+// Get reads a key, from a replica if the client was opened so: it may be older than
+// what is known. It says false when the key is not there or holds something that is
+// no record.
 func (s *Store) Get(ctx context.Context, key string) (Record, bool, error) {
-	value, err := s.client.Get(ctx, key).Bytes()
+	return decodeValue(key, s.client.Get(ctx, key))
+}
+
+// GetNewest is Get from the primary, for whoever knows of something newer than Get
+// answers.
+func (s *Store) GetNewest(ctx context.Context, key string) (Record, bool, error) {
+	// A transaction is never sent to a replica, and follows a slot that moves.
+	pipe := s.client.TxPipeline()
+	value := pipe.Get(ctx, key)
+	_, _ = pipe.Exec(ctx) // value has the error
+	return decodeValue(key, value)
+}
+
+func decodeValue(key string, answer *redis.StringCmd) (Record, bool, error) {
+	value, err := answer.Bytes()
 	switch {
 	case errors.Is(err, redis.Nil), redis.HasErrorPrefix(err, "WRONGTYPE"):
 		return Record{}, false, nil
@@ -124,7 +170,11 @@ func (s *Store) PublishAll(ctx context.Context, messages []Message) error {
 	if len(messages) == 0 {
 		return nil
 	}
-	pipe := s.client.Pipeline()
+	speaker, err := s.speaker(ctx)
+	if err != nil {
+		return fmt.Errorf("publishing %d invalidations: %w", len(messages), err)
+	}
+	pipe := speaker.Pipeline()
 	for i := range messages {
 		b, err := messages[i].Encode()
 		if err != nil {
@@ -144,8 +194,22 @@ func (s *Store) Publish(ctx context.Context, m *Message) error {
 	if err != nil {
 		return err
 	}
-	if err := s.client.Publish(ctx, Channel, b).Err(); err != nil {
+	speaker, err := s.speaker(ctx)
+	if err == nil {
+		err = speaker.Publish(ctx, Channel, b).Err()
+	}
+	if err != nil {
 		return fmt.Errorf("publishing an invalidation: %w", err)
 	}
 	return nil
+}
+
+// speaker is whom messages are published through. A cluster passes a publication on
+// to all its nodes, but keeps only those in order that came in at one: so all go
+// through the primary of the channel's slot.
+func (s *Store) speaker(ctx context.Context) (redis.UniversalClient, error) {
+	if cluster, ok := s.client.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, Channel)
+	}
+	return s.client, nil
 }

@@ -1,4 +1,4 @@
-// Package redistest gives tests a real Redis of their own.
+// Package redistest gives tests a real Redis, or a Redis Cluster, of their own.
 package redistest
 
 import (
@@ -57,10 +57,14 @@ func (s *Server) Restart(tb testing.TB) {
 // Client returns a client that is closed with the test.
 func (s *Server) Client(tb testing.TB) *redis.Client {
 	tb.Helper()
-	client, err := redisconn.Open(s.URL)
+	opened, err := redisconn.Open(s.URL)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _ = client.Close() })
+	tb.Cleanup(func() { _ = opened.Close() })
+	client, ok := opened.(*redis.Client)
+	if !ok {
+		tb.Fatalf("%s opens a %T", s.URL, opened)
+	}
 	return client
 }

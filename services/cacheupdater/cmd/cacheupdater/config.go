@@ -11,7 +11,7 @@ import (
 
 type settings struct {
 	Region       string        `env:"REGION,required" help:"the region whose Redis this process keeps up to date"`
-	RedisURL     string        `env:"REDIS_URL,required" help:"the region's Redis, redis://[user:password@]host:port[/db]"`
+	RedisURL     string        `env:"REDIS_URL,required" help:"the region's Redis, redis://[user:password@]host:port[/db], or a Redis Cluster, redis://[user:password@]host:port?cluster=true[&addr=host:port...]; its replicas are never read here"`
 	KafkaBrokers []string      `env:"KAFKA_BROKERS,required" help:"Kafka brokers, host:port, comma-separated; waited for, not ready, while they are away"`
 	TopicPrefix  string        `env:"TOPIC_PREFIX" help:"prefix of all topics, on a shared broker"`
 	InstanceName string        `env:"INSTANCE_NAME" help:"unique among the region's updaters, the same after a restart (default from host name and admin address)"`

@@ -53,9 +53,9 @@ func TestHelpListsTheSettings(t *testing.T) {
 	}
 }
 
-func environ(broker string, redis *redistest.Server, admin string) []string {
+func environ(broker, redisURL, admin string) []string {
 	return []string{
-		"LINKSTREAM_REGION=fra", "LINKSTREAM_REDIS_URL=" + redis.URL, "LINKSTREAM_ADMIN_ADDR=" + admin, "LINKSTREAM_KAFKA_BROKERS=" + broker,
+		"LINKSTREAM_REGION=fra", "LINKSTREAM_REDIS_URL=" + redisURL, "LINKSTREAM_ADMIN_ADDR=" + admin, "LINKSTREAM_KAFKA_BROKERS=" + broker,
 	}
 }
 
@@ -65,7 +65,7 @@ func TestMissingTopicStopsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	err = run(t.Context(), environ(cluster.ListenAddrs()[0], redistest.Start(t), "127.0.0.1:0"), nil, &bytes.Buffer{})
+	err = run(t.Context(), environ(cluster.ListenAddrs()[0], redistest.Start(t).URL, "127.0.0.1:0"), nil, &bytes.Buffer{})
 	if !errors.Is(err, kafka.ErrMissingTopics) || !strings.Contains(err.Error(), string(events.DeadLinksChangelog)) {
 		t.Errorf("run() = %v, want the missing topic", err)
 	}
@@ -80,7 +80,7 @@ func TestStopsCleanly(t *testing.T) {
 	defer cluster.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if err := run(ctx, environ(cluster.ListenAddrs()[0], redistest.Start(t), "127.0.0.1:0"), nil, &bytes.Buffer{}); err != nil {
+	if err := run(ctx, environ(cluster.ListenAddrs()[0], redistest.Start(t).URL, "127.0.0.1:0"), nil, &bytes.Buffer{}); err != nil {
 		t.Errorf("run() = %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestWaitsForABrokerThatIsAway(t *testing.T) {
 	broker, admin, redis := testproc.FreeAddr(t), testproc.FreeAddr(t), redistest.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, environ(broker, redis, admin), nil, io.Discard) }()
+	go func() { ended <- run(ctx, environ(broker, redis.URL, admin), nil, io.Discard) }()
 	facttest.Eventually(t, "it says what it waits for", func() bool { return strings.Contains(readyz(t, admin), "broker: ") })
 
 	_, text, err := net.SplitHostPort(broker)
@@ -136,8 +136,27 @@ func TestWaitsForABrokerThatIsAway(t *testing.T) {
 func TestStopsWhileItWaitsForABroker(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	err := run(ctx, environ("127.0.0.1:1", redistest.Start(t), "127.0.0.1:0"), nil, io.Discard)
+	err := run(ctx, environ("127.0.0.1:1", redistest.Start(t).URL, "127.0.0.1:0"), nil, io.Discard)
 	if err != nil {
+		t.Errorf("run() = %v", err)
+	}
+}
+
+func TestIsReadyOnARedisCluster(t *testing.T) {
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1),
+		kfake.SeedTopics(2, string(events.LinksChangelog)), kfake.SeedTopics(1, string(events.DeadLinksChangelog)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	// The edges' URL serves here too: an updater never asks a replica.
+	url, admin := redistest.StartCluster(t).URL+"&route_by_latency=true", testproc.FreeAddr(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, environ(broker.ListenAddrs()[0], url, admin), nil, io.Discard) }()
+	facttest.Eventually(t, "it is ready", func() bool { return readyz(t, admin) == "ready\n" })
+	cancel()
+	if err := <-ended; err != nil {
 		t.Errorf("run() = %v", err)
 	}
 }

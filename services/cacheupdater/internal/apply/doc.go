@@ -6,7 +6,8 @@
 // then, the record's offset may be committed. Each step may happen twice, none is
 // left out. A Redis that has lost its data, or may have (it was restarted, or a
 // replica took over), is noticed within a second and written again from the start
-// of the changelog.
+// of the changelog. That holds for every shard of a Redis Cluster: one that lost its
+// data, or has another primary, has the whole region written again.
 //
 // It refuses to pass over a record: while Redis is away it tries the same records
 // again. The one exception is a record that cannot be decoded, which goes to the

@@ -9,14 +9,16 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
 
 // generation knows whether a Redis still holds what was written to it. For each
 // partition it keeps the run id of the Redis that was filled: another run id means
 // a restart or another primary, which may have lost the last writes; no entry at
 // all means that the data is gone.
+//
+// A cluster has one primary for each shard, and any of them may be replaced or wiped
+// alone: each keeps entries of its own, and the changelog is written again from the
+// start when one of them does not know what the others do.
 //
 // A fill leaves a mark first and is complete only if the mark is still there at
 // the end, so that a Redis that is wiped during the fill is not taken for full.
@@ -35,14 +37,54 @@ return 1
 `)
 
 // read returns the run id of the Redis that answers, and the entry of each
-// partition: a run id or the mark of a fill.
+// partition: a run id or the mark of a fill. Of a cluster the run id is that of all
+// primaries, one after the other, and an entry counts only if all of them have it.
 func (g generation) read(ctx context.Context) (runID string, entries map[int32]string, err error) {
-	pipe := g.client.Pipeline()
+	shards, err := g.shards(ctx)
+	if err != nil {
+		return "", nil, fmt.Errorf("reading the generation: %w", err)
+	}
+	runIDs, read := make([]string, len(shards)), make([]map[int32]string, len(shards))
+	for i, s := range shards {
+		if runIDs[i], read[i], err = s.read(ctx); err != nil {
+			return "", nil, fmt.Errorf("reading the generation: %w", err)
+		}
+	}
+	runID = strings.Join(runIDs, idSeparator)
+	return runID, agreed(runID, runIDs, read), nil
+}
+
+// idSeparator is between the run ids of a cluster's primaries.
+const idSeparator = "+"
+
+// agreed is what all shards say of a partition: each its own run id, or all the same
+// mark. What they do not agree on is left out, and so filled again.
+func agreed(runID string, runIDs []string, read []map[int32]string) map[int32]string {
+	entries := map[int32]string{}
+	for id, first := range read[0] {
+		same, filled := true, true
+		for i := range read {
+			entry := read[i][id]
+			same = same && entry == first
+			filled = filled && entry == runIDs[i]
+		}
+		switch {
+		case filled:
+			entries[id] = runID
+		case same:
+			entries[id] = first
+		}
+	}
+	return entries
+}
+
+func (s shard) read(ctx context.Context) (runID string, entries map[int32]string, err error) {
+	pipe := s.primary.Pipeline()
 	info := pipe.Info(ctx, "server")
-	hash := pipe.HGetAll(ctx, linkcache.GenerationKey)
+	hash := pipe.HGetAll(ctx, s.key)
 	// A key of another type is not ours, and holds no entries.
 	if _, err := pipe.Exec(ctx); err != nil && !redis.HasErrorPrefix(err, wrongType) {
-		return "", nil, fmt.Errorf("reading the generation: %w", err)
+		return "", nil, err
 	}
 	lines := bufio.NewScanner(strings.NewReader(info.Val()))
 	for lines.Scan() {
@@ -51,7 +93,7 @@ func (g generation) read(ctx context.Context) (runID string, entries map[int32]s
 		}
 	}
 	if runID == "" {
-		return "", nil, errors.New("reading the generation: Redis tells no run_id")
+		return "", nil, errors.New("a Redis tells no run_id")
 	}
 	entries = map[int32]string{}
 	for field, value := range hash.Val() {
@@ -69,12 +111,9 @@ func (g generation) begin(ctx context.Context, mark string, partitions []int32) 
 	for _, p := range partitions {
 		values = append(values, strconv.Itoa(int(p)), mark)
 	}
-	err := g.client.HSet(ctx, linkcache.GenerationKey, values...).Err()
-	if redis.HasErrorPrefix(err, wrongType) {
-		pipe := g.client.TxPipeline()
-		pipe.Del(ctx, linkcache.GenerationKey)
-		pipe.HSet(ctx, linkcache.GenerationKey, values...)
-		_, err = pipe.Exec(ctx)
+	shards, err := g.shards(ctx)
+	for i := 0; i < len(shards) && err == nil; i++ {
+		err = shards[i].begin(ctx, values)
 	}
 	if err != nil {
 		return fmt.Errorf("beginning a fill: %w", err)
@@ -82,12 +121,36 @@ func (g generation) begin(ctx context.Context, mark string, partitions []int32) 
 	return nil
 }
 
-// complete replaces the mark by the run id. It says false when the mark is gone:
-// the fill must begin again.
+func (s shard) begin(ctx context.Context, values []any) error {
+	err := s.primary.HSet(ctx, s.key, values...).Err()
+	if redis.HasErrorPrefix(err, wrongType) {
+		pipe := s.primary.TxPipeline()
+		pipe.Del(ctx, s.key)
+		pipe.HSet(ctx, s.key, values...)
+		_, err = pipe.Exec(ctx)
+	}
+	return err
+}
+
+// complete replaces the mark by the run id. It says false when the mark is gone or
+// the cluster has other primaries by now: the fill must begin again.
 func (g generation) complete(ctx context.Context, partition int32, mark, runID string) (bool, error) {
-	done, err := completeFill.Run(ctx, g.client, []string{linkcache.GenerationKey}, strconv.Itoa(int(partition)), mark, runID).Bool()
-	if err != nil && !errors.Is(err, redis.Nil) {
+	shards, err := g.shards(ctx)
+	if err != nil {
 		return false, fmt.Errorf("completing a fill: %w", err)
 	}
-	return done, nil
+	runIDs := strings.Split(runID, idSeparator)
+	if len(runIDs) != len(shards) {
+		return false, nil
+	}
+	for i, s := range shards {
+		done, err := completeFill.Run(ctx, s.primary, []string{s.key}, strconv.Itoa(int(partition)), mark, runIDs[i]).Bool()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return false, fmt.Errorf("completing a fill: %w", err)
+		}
+		if !done {
+			return false, nil
+		}
+	}
+	return true, nil
 }

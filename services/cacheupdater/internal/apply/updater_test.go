@@ -37,12 +37,21 @@ const (
 type world struct {
 	brokers  []string
 	producer *kgo.Client
-	redis    *redistest.Server
-	client   *redis.Client
+	redis    *redistest.Server // nil on a cluster
+	open     func() redis.UniversalClient
+	client   redis.UniversalClient
 	store    *linkcache.Store
 }
 
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	server := redistest.Start(t)
+	w := newWorldOn(t, func() redis.UniversalClient { return server.Client(t) })
+	w.redis = server
+	return w
+}
+
+func newWorldOn(t *testing.T, open func() redis.UniversalClient) *world {
 	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1),
 		kfake.SeedTopics(partitions, string(events.LinksChangelog)), kfake.SeedTopics(1, string(events.DeadLinksChangelog)))
@@ -50,8 +59,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	w := &world{brokers: cluster.ListenAddrs(), redis: redistest.Start(t)}
-	w.client = w.redis.Client(t)
+	w := &world{brokers: cluster.ListenAddrs(), open: open, client: open()}
 	w.store = linkcache.NewStore(w.client)
 	w.producer, err = kgo.NewClient(kgo.SeedBrokers(w.brokers...))
 	if err != nil {
@@ -78,7 +86,7 @@ func (w *world) startNamed(t *testing.T, instance string) *running {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
-	updater, err := apply.New(kafka.Options(w.brokers, "test", log), w.redis.Client(t),
+	updater, err := apply.New(kafka.Options(w.brokers, "test", log), w.open(),
 		apply.Settings{Region: region, Instance: instance, DrainTimeout: 5 * time.Second}, registry, log)
 	if err != nil {
 		t.Fatal(err)
