@@ -68,8 +68,8 @@ test: install build test-go test-web e2e ## install what is missing and run ever
 
 .PHONY: test-go
 test-go: install build ## unit, contract and store tests of all modules
-	@# allocations are counted without the race detector, which adds its own
-	go test -run 'Budget|Allocate' ./events/... ./services/internal/address ./services/redirect/...
+	@# allocations and hit rates are measured without the race detector, which adds its own and drops samples
+	go test -run 'Budget|Allocate|Crawl' ./events/... ./services/internal/address ./services/redirect/...
 	LINKSTREAM_TEST_CLICKHOUSE_BIN=$(BIN)/clickhouse go test $(RACE) -timeout 10m $(foreach m,$(filter-out loadtest,$(MODULES)),./$(m)/...) $$(go list ./loadtest/... | grep -v /e2e)
 
 .PHONY: test-web

@@ -9,6 +9,8 @@ import (
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/redisconn"
+	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
+	"github.com/linkstream/linkstream/services/redirect/internal/throttle"
 )
 
 type settings struct {
@@ -20,6 +22,10 @@ type settings struct {
 	DefaultDomain       string         `env:"DEFAULT_DOMAIN,required" help:"the domain that local names stand for"`
 	LocalNames          []string       `env:"LOCAL_NAMES" envDefault:"localhost,127.0.0.1,::1" help:"hosts that mean the default domain, comma-separated"`
 	TrustedProxies      []netip.Prefix `env:"TRUSTED_PROXIES" help:"whose X-Forwarded-For is believed, CIDR, comma-separated"`
+	MonitorAgents       []string       `env:"MONITOR_AGENTS" envDefault:"UptimeRobot,Pingdom,StatusCake,Site24x7,Better Uptime,BetterUptime,Better Stack,Uptime-Kuma,SentryUptimeBot,Datadog/Synthetics,DatadogSynthetics,NewRelicPinger,NewRelicSynthetics,Checkly,HetrixTools,Freshping,updown.io,NodePing,OhDear,check_http,Blackbox Exporter,Blackbox-Exporter,Stackdriver,Route53-Health-Check,ELB-HealthChecker,Cloudflare-Healthchecks,Gatus/" help:"parts of the agents of uptime monitors, comma-separated, in any case: Redis answers them, and the in-process cache is kept for visitors; none for nobody"`
+	RateLimit           int            `env:"EDGE_RATE_LIMIT" envDefault:"0" help:"how many requests a second one address (IPv6: one /64) may make, 0 for no limit"`
+	RateBurst           int            `env:"EDGE_RATE_BURST" envDefault:"100" help:"how many of them may come at once"`
+	RateExempt          []netip.Prefix `env:"EDGE_RATE_EXEMPT" envDefault:"127.0.0.0/8,::1/128" help:"networks that are not limited, CIDR, comma-separated"`
 	ServerTiming        bool           `env:"SERVER_TIMING" envDefault:"false" help:"say in Server-Timing which cache answered"`
 	L1MaxBytes          int64          `env:"L1_MAX_BYTES" envDefault:"268435456" help:"how much the in-process cache may hold"`
 	L1TTL               time.Duration  `env:"L1_TTL" envDefault:"60s" help:"how long the in-process cache trusts an entry"`
@@ -38,6 +44,15 @@ const (
 	minClickBuffer = 1 << 20
 )
 
+// monitors are the agents to tell apart. An empty variable means the default, so it
+// takes a word to have none.
+func (s settings) monitors() []string {
+	if len(s.MonitorAgents) == 1 && s.MonitorAgents[0] == "none" {
+		return nil
+	}
+	return s.MonitorAgents
+}
+
 // Validate implements config.Validator.
 func (s settings) Validate() error {
 	var errs []error
@@ -54,6 +69,18 @@ func (s settings) Validate() error {
 	}
 	if s.L1TTL < time.Second {
 		errs = append(errs, errors.New("LINKSTREAM_L1_TTL must be at least 1s"))
+	}
+	for _, name := range s.MonitorAgents {
+		if len(name) < redirect.MinMonitorName {
+			errs = append(errs, fmt.Errorf("LINKSTREAM_MONITOR_AGENTS must be parts of at least %d characters: shorter ones are in every agent", redirect.MinMonitorName))
+			break
+		}
+	}
+	if s.RateLimit < 0 || s.RateLimit > throttle.MaxRate {
+		errs = append(errs, fmt.Errorf("LINKSTREAM_EDGE_RATE_LIMIT must be between 0 and %d", throttle.MaxRate))
+	}
+	if s.RateBurst < 1 || s.RateBurst > throttle.MaxBurst {
+		errs = append(errs, fmt.Errorf("LINKSTREAM_EDGE_RATE_BURST must be between 1 and %d", throttle.MaxBurst))
 	}
 	if s.ClickBufferMaxBytes < minClickBuffer {
 		errs = append(errs, fmt.Errorf("LINKSTREAM_CLICK_BUFFER_MAX_BYTES must be at least %d", minClickBuffer))

@@ -85,6 +85,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	feed := lookup.NewFeed(client, links, log)
 	handler := redirect.New(links, producer, redirect.Settings{
 		DefaultDomain: s.DefaultDomain, LocalNames: s.LocalNames, TrustedProxies: s.TrustedProxies,
+		MonitorAgents: s.monitors(), Limit: redirect.Limit{Rate: s.RateLimit, Burst: s.RateBurst, Exempt: s.RateExempt},
 		ServerTiming: s.ServerTiming, Region: s.Region, Edge: s.EdgeName,
 	}, registry)
 	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "links", Ready: readiness(client, feed, links, httpserver.Reachable("origin", s.OriginURL))})
@@ -104,7 +105,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 // readiness says whether this edge can answer. With Redis it can once it hears of
 // changes; without Redis as long as the origin can be reached; with neither as long
 // as it holds links in memory. A broker that is away takes no edge out of service.
-func readiness(client *redis.Client, feed *lookup.Feed, links *lookup.Lookup, origin httpserver.Check) func(ctx context.Context) error {
+func readiness(client redis.UniversalClient, feed *lookup.Feed, links *lookup.Lookup, origin httpserver.Check) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		redisErr := client.Ping(ctx).Err()
 		switch {

@@ -37,6 +37,7 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 	err := run(t.Context(), []string{
 		"LINKSTREAM_DRAIN_TIMEOUT=-1s", "LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_ADMIN_ADDR=nowhere", "LINKSTREAM_HTTP_ADDR=here",
 		"LINKSTREAM_ORIGIN_URL=links:8011", "LINKSTREAM_TRUSTED_PROXIES=10.0.0.0/8,nonsense", "LINKSTREAM_L1_MAX_BYTES=256", "LINKSTREAM_L1_TTL=1ms",
+		"LINKSTREAM_EDGE_RATE_LIMIT=-1", "LINKSTREAM_EDGE_RATE_BURST=0", "LINKSTREAM_EDGE_RATE_EXEMPT=home", "LINKSTREAM_MONITOR_AGENTS=UptimeRobot,x",
 		"LINKSTREAM_CLICK_BUFFER_MAX_BYTES=1", "LINKSTREAM_REDIS_URL=redis://user:secret@host:port", "LINKSTREAM_KAFKA_BROKERS=nowhere",
 	}, nil, io.Discard)
 	if err == nil {
@@ -47,10 +48,19 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 	}
 	for _, name := range []string{
 		"REGION", "EDGE_NAME", "REDIS_URL", "KAFKA_BROKERS", "DEFAULT_DOMAIN", "DRAIN_TIMEOUT", "LOG_LEVEL", "ADMIN_ADDR", "HTTP_ADDR",
-		"ORIGIN_URL", "TRUSTED_PROXIES", "L1_MAX_BYTES", "L1_TTL", "CLICK_BUFFER_MAX_BYTES",
+		"ORIGIN_URL", "TRUSTED_PROXIES", "L1_MAX_BYTES", "L1_TTL", "EDGE_RATE_LIMIT", "EDGE_RATE_BURST", "EDGE_RATE_EXEMPT", "MONITOR_AGENTS", "CLICK_BUFFER_MAX_BYTES",
 	} {
 		if !strings.Contains(err.Error(), "LINKSTREAM_"+name) {
 			t.Errorf("the message does not name LINKSTREAM_%s: %v", name, err)
+		}
+	}
+}
+
+func TestMonitorsCanBeSwitchedOff(t *testing.T) {
+	for value, some := range map[string]bool{"": true, "UptimeRobot": true, "none": false} {
+		s, err := config.Parse[settings]("", environ([]string{"127.0.0.1:1"}, "redis://127.0.0.1:1", "LINKSTREAM_MONITOR_AGENTS="+value), nil, io.Discard)
+		if err != nil || (len(s.monitors()) > 0) != some {
+			t.Errorf("LINKSTREAM_MONITOR_AGENTS=%q gives %q, %v", value, s.monitors(), err)
 		}
 	}
 }

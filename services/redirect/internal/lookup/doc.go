@@ -24,8 +24,13 @@
 //     served, for StaleFor at most and never below its floor, and is counted.
 //  5. Never a false "no". When nobody could be asked, the answer is ErrUnavailable,
 //     not "unknown link".
-//  6. Never a stampede. One question per key at a time, a bound on questions to the
-//     origin, circuit breakers before Redis and the origin.
+//  6. Never a stampede. One question per key at a time (and one for monitors), a
+//     bound on questions to the origin, circuit breakers before Redis and the origin.
+//  7. Never late for what is visited all the time. A hit on an entry past about half of
+//     its life starts one fill in the background, and is served at once (refresh.go).
+//  8. Never crowded out. What is asked for once does not displace what is visited all
+//     the time (the cache's admission), and a look-up for a monitor leaves no trace in
+//     L1 at all (probe.go).
 //
 // A hit allocates nothing and logs nothing.
 package lookup

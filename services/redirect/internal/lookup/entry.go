@@ -1,7 +1,9 @@
 package lookup
 
 import (
+	"math"
 	"strings"
+	"sync/atomic"
 
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
@@ -37,8 +39,8 @@ func (s Source) String() string {
 	}
 }
 
-// Entry is what is known of one address. It is never changed after it was made,
-// so readers share it.
+// Entry is what is known of one address. What a reader sees of it is never changed
+// after it was made, so readers share it.
 type Entry struct {
 	// Record is the link, or the marker of a deleted one, or empty but for its
 	// revision when no link lives here.
@@ -53,6 +55,10 @@ type Entry struct {
 	filled    int64  // nanoseconds, see Lookup.since
 	fresh     int64  // until when a trusted connection is enough
 	confirmed int64  // until when it is trusted without one
+
+	// refresh is from when on a hit asks for the entry again, behind its back. It is
+	// the one thing of an entry that changes: whoever moves it on is the one who asks.
+	refresh atomic.Int64
 }
 
 // entryBytes is what an entry costs beyond its strings: the struct (192, its size
@@ -62,6 +68,7 @@ const entryBytes = 360
 
 func newEntry(key string, r linkcache.Record) *Entry {
 	e := &Entry{Record: r, key: key, Found: r.Destination != "" && !r.Deleted()}
+	e.refresh.Store(math.MaxInt64)
 	e.Host, e.Slug, _ = linkcache.SplitKey(key)
 	return e
 }

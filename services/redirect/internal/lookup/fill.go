@@ -44,6 +44,9 @@ func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) 
 	if a.source == Origin {
 		e.confirmed = began + int64(confirmedFor)
 	}
+	if e.Version != 0 { // what is not there is asked for again when its time is over
+		e.refresh.Store(began + soft(e.fresh-began))
+	}
 	if a.keep && l.epoch.Load() == epoch && e.Revision >= l.floors.at(h) {
 		l.l1.set(h, e)
 		// An invalidation between the check and the set has deleted nothing yet.

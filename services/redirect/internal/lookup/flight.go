@@ -26,15 +26,15 @@ type flights struct {
 	running sync.WaitGroup
 }
 
-// join returns the flight of a key and starts it if there is none. ctx must
-// outlive the request.
-func (f *flights) join(ctx context.Context, key string, fill func(ctx context.Context) (found, error)) *flight {
+// join returns the flight of a key. It starts one if there is none, and says so. ctx
+// must outlive the request.
+func (f *flights) join(ctx context.Context, key string, fill func(ctx context.Context) (found, error)) (fl *flight, started bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if under := f.byKey[key]; under != nil {
-		return under
+		return under, false
 	}
-	fl := &flight{done: make(chan struct{})}
+	fl = &flight{done: make(chan struct{})}
 	f.byKey[key] = fl
 	f.running.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, fillTimeout)
@@ -45,5 +45,5 @@ func (f *flights) join(ctx context.Context, key string, fill func(ctx context.Co
 		f.mu.Unlock()
 		close(fl.done)
 	})
-	return fl
+	return fl, true
 }

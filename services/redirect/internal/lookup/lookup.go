@@ -18,6 +18,9 @@ import (
 // answered, or too many questions were under way.
 var ErrUnavailable = errors.New("neither redis nor the origin answered")
 
+// errSlow says that a visitor who can be served otherwise has waited long enough.
+var errSlow = errors.New("nobody has answered yet")
+
 const (
 	// Lease is how long silence on the channel is taken for "nothing has changed".
 	// Heartbeats come every half second. With it, a change that this process never
@@ -82,6 +85,8 @@ type Lookup struct {
 	filling atomic.Bool  // Redis may lack records or hold old ones
 
 	flights       flights
+	probes        flights       // those of monitors, which store nothing
+	refreshing    chan struct{} // one token for each refresh under way
 	asking        chan struct{} // one token for each question under way
 	l2Breaker     *gobreaker.CircuitBreaker[l2Answer]
 	originBreaker *gobreaker.CircuitBreaker[*eventspb.LinkChanged]
@@ -115,6 +120,8 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		log:           log,
 		metrics:       newMetrics(registry, cache.bytes),
 		flights:       flights{byKey: map[string]*flight{}},
+		probes:        flights{byKey: map[string]*flight{}},
+		refreshing:    make(chan struct{}, refreshInFlight),
 		asking:        make(chan struct{}, originInFlight),
 		l2Breaker:     gobreaker.NewCircuitBreaker[l2Answer](breaker("redis")),
 		originBreaker: gobreaker.NewCircuitBreaker[*eventspb.LinkChanged](breaker("origin")),
@@ -126,6 +133,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 func (l *Lookup) Run(ctx context.Context) error {
 	<-ctx.Done()
 	l.flights.running.Wait()
+	l.probes.running.Wait()
 	l.l1.cache.Close()
 	l.origin.Close()
 	return nil
@@ -144,6 +152,9 @@ func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, S
 	}
 	if e != nil && l.trusted(e, t) {
 		l.metrics.l1Hit.Inc()
+		if due := e.refresh.Load(); t >= due {
+			l.refresh(ctx, key, h, e, due, t)
+		}
 		return e, L1, nil
 	}
 	l.metrics.l1Miss.Inc()
@@ -159,7 +170,7 @@ func (l *Lookup) trusted(e *Entry, t int64) bool {
 
 // miss asks others. e is what L1 holds and does not trust, or nil.
 func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int64) (*Entry, Source, error) {
-	servable := e != nil && e.Found && t-e.filled < int64(StaleFor)
+	servable := e != nil && l.servable(e, t)
 	if servable && l.allDown() {
 		return l.unconfirmed(h, e)
 	}
@@ -169,22 +180,37 @@ func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int
 		defer timer.Stop()
 		giveUp = timer.C
 	}
+	got, err := l.settle(h, giveUp, func() *flight {
+		fl, _ := l.flights.join(ctx, key, func(ctx context.Context) (found, error) { return l.fill(ctx, key, h) })
+		return fl
+	})
+	switch {
+	case err == nil:
+		return got.entry, got.source, nil
+	case servable:
+		return l.unconfirmed(h, e)
+	default:
+		return nil, Origin, err
+	}
+}
+
+// servable says whether an entry is better than no answer.
+func (*Lookup) servable(e *Entry, t int64) bool { return e.Found && t-e.filled < int64(StaleFor) }
+
+// settle waits for flights until the answer of one is not overtaken by what was heard
+// of since it began. A flight may have begun before the look-up that joins it.
+func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) (found, error) {
 	var last found
 	for range attempts {
-		fl := l.flights.join(ctx, key, func(ctx context.Context) (found, error) { return l.fill(ctx, key, h) })
+		fl := join()
 		select {
 		case <-fl.done:
 		case <-giveUp:
-			return l.unconfirmed(h, e)
+			return found{}, errSlow
 		}
 		if fl.err != nil {
-			if servable {
-				return l.unconfirmed(h, e)
-			}
-			return nil, Origin, fl.err
+			return found{}, fl.err
 		}
-		// The flight may have begun before this look-up, and before something that
-		// was heard of since.
 		last = fl.found
 		if last.entry.Revision < l.floors.at(h) {
 			last.entry = nil
@@ -195,12 +221,12 @@ func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int
 		}
 	}
 	if last.entry == nil {
-		return nil, Origin, ErrUnavailable
+		return found{}, ErrUnavailable
 	}
 	if last.source == Stale {
 		l.metrics.stale.Inc()
 	}
-	return last.entry, last.source, nil
+	return last, nil
 }
 
 // unconfirmed serves what L1 holds because nobody answered in time, unless this

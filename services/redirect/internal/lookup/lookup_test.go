@@ -49,10 +49,11 @@ func TestEntriesAskAgainAfterTheirTime(t *testing.T) {
 	w.put(t, "a", 1, "https://old.test/")
 	w.becomesHit(t, "a", "https://old.test/")
 	w.put(t, "a", 2, "https://new.test/")
-	facttest.Eventually(t, "the new one is found", func() bool {
-		e, _, err := w.find(t, "a")
-		return err == nil && e.Destination == "https://new.test/"
-	})
+	later := time.Now().Add(time.Second)
+	e, source, err := w.lookup.Find(context.WithoutCancel(t.Context()), []byte(linkcache.Key("s.test", "a")), later)
+	if err != nil || source != lookup.L2 || e.Destination != "https://new.test/" {
+		t.Errorf("after its time it leads to %+v by %s, %v", e, source, err)
+	}
 	if w.invalidations(t, "ttl") == 0 {
 		t.Error("the expiry is not counted")
 	}

@@ -21,6 +21,7 @@ type metrics struct {
 	originFail            prometheus.Counter
 	originRefused         prometheus.Counter
 	stale                 prometheus.Counter
+	refresh, probe        prometheus.Counter
 	invalidation          [reasons]prometheus.Counter
 }
 
@@ -39,6 +40,8 @@ func newMetrics(registry prometheus.Registerer, bytes func() float64) metrics {
 		originRequest: counter("cache_origin_request_total", "Questions to the links service."),
 		originFail:    counter("cache_origin_error_total", "Questions that the links service did not answer."),
 		originRefused: counter("cache_origin_refused_total", "Questions not asked because too many were under way."),
+		refresh:       counter("cache_refresh_total", "Entries asked for again in the background, before their time was over."),
+		probe:         counter("cache_probe_total", "Look-ups for monitors, which pass by this process's memory."),
 		stale:         counter("cache_stale_served_total", "Look-ups answered from this process because nobody could confirm the entry."),
 	}
 	vec := prometheus.NewCounterVec(prometheus.CounterOpts{

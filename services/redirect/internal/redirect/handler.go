@@ -34,6 +34,9 @@ const (
 
 	retryAfter = "1"
 
+	// MinMonitorName is the shortest part of an agent that can stand for a monitor.
+	MinMonitorName = 3
+
 	robots = "User-agent: *\nDisallow: /\n"
 )
 
@@ -42,6 +45,8 @@ type Settings struct {
 	DefaultDomain  string // in normal form
 	LocalNames     []string
 	TrustedProxies []netip.Prefix
+	MonitorAgents  []string // parts of the agents of uptime monitors, in any case
+	Limit          Limit
 	ServerTiming   bool
 	Region, Edge   string
 }
@@ -50,30 +55,34 @@ type Settings struct {
 // behind an interface the key's buffer and the click would be allocated for every
 // request.
 type Handler struct {
-	lookup  *lookup.Lookup
-	clicks  *clicks.Producer
-	domain  []byte
-	local   map[string]struct{}
-	trusted []netip.Prefix
-	timing  [lookup.Sources][]byte // nil when switched off
-	region  string
-	edge    string
-	pages   pages
-	metrics metrics
+	lookup   *lookup.Lookup
+	clicks   *clicks.Producer
+	domain   []byte
+	local    map[string]struct{}
+	trusted  []netip.Prefix
+	monitors *monitors
+	limiter  limiter
+	timing   [lookup.Sources][]byte // nil when switched off
+	region   string
+	edge     string
+	pages    pages
+	metrics  metrics
 }
 
 // New returns a handler.
 func New(links *lookup.Lookup, producer *clicks.Producer, settings Settings, registry prometheus.Registerer) *Handler {
 	h := &Handler{
-		lookup:  links,
-		clicks:  producer,
-		domain:  []byte(settings.DefaultDomain),
-		local:   map[string]struct{}{},
-		trusted: settings.TrustedProxies,
-		region:  settings.Region,
-		edge:    settings.Edge,
-		pages:   newPages(),
-		metrics: newMetrics(registry),
+		lookup:   links,
+		clicks:   producer,
+		domain:   []byte(settings.DefaultDomain),
+		local:    map[string]struct{}{},
+		trusted:  settings.TrustedProxies,
+		monitors: newMonitors(settings.MonitorAgents),
+		limiter:  newLimiter(settings.Limit, registry),
+		region:   settings.Region,
+		edge:     settings.Edge,
+		pages:    newPages(),
+		metrics:  newMetrics(registry),
 	}
 	for _, name := range settings.LocalNames {
 		h.local[address.Host(name)] = struct{}{}
@@ -97,6 +106,9 @@ func (h *Handler) Serve(ctx context.Context, rc *fasthttp.RequestCtx) {
 // answer writes the answer and says what it rests on: a lookup.Source or
 // notLookedUp.
 func (h *Handler) answer(ctx context.Context, rc *fasthttp.RequestCtx, now time.Time) int {
+	if !h.admits(rc, now) {
+		return notLookedUp
+	}
 	if !rc.IsGet() && !rc.IsHead() {
 		rc.Response.Header.Set(fasthttp.HeaderAllow, "GET, HEAD")
 		h.page(rc, fasthttp.StatusMethodNotAllowed, h.pages.method)
@@ -121,7 +133,7 @@ func (h *Handler) answer(ctx context.Context, rc *fasthttp.RequestCtx, now time.
 		h.unknown(rc)
 		return notLookedUp
 	}
-	e, source, err := h.lookup.Find(ctx, key, now)
+	e, source, err := h.find(ctx, rc, key, now)
 	rc.Response.Header.Set("X-Robots-Tag", "noindex")
 	if err != nil {
 		h.unavailable(rc)
@@ -134,6 +146,15 @@ func (h *Handler) answer(ctx context.Context, rc *fasthttp.RequestCtx, now time.
 		h.click(rc, e, query, now) //nolint:contextcheck // a click outlives its request and the server
 	}
 	return int(source)
+}
+
+// find looks a key up, past this process's memory when a monitor asks: it comes for
+// every link, and would push out those that people visit.
+func (h *Handler) find(ctx context.Context, rc *fasthttp.RequestCtx, key []byte, now time.Time) (*lookup.Entry, lookup.Source, error) {
+	if h.monitors.match(rc.Request.Header.UserAgent()) {
+		return h.lookup.Probe(ctx, key, now)
+	}
+	return h.lookup.Find(ctx, key, now)
 }
 
 // target takes host, path and query out of the request as they came. A request

@@ -33,7 +33,7 @@ func newMetrics(registry prometheus.Registerer) metrics {
 		fasthttp.StatusOK, fasthttp.StatusNoContent, fasthttp.StatusMovedPermanently, fasthttp.StatusFound,
 		fasthttp.StatusTemporaryRedirect, fasthttp.StatusPermanentRedirect, fasthttp.StatusBadRequest, fasthttp.StatusNotFound,
 		fasthttp.StatusMethodNotAllowed, fasthttp.StatusRequestTimeout, fasthttp.StatusGone, fasthttp.StatusRequestEntityTooLarge,
-		fasthttp.StatusRequestHeaderFieldsTooLarge, fasthttp.StatusServiceUnavailable,
+		fasthttp.StatusTooManyRequests, fasthttp.StatusRequestHeaderFieldsTooLarge, fasthttp.StatusServiceUnavailable,
 	} {
 		m.responses[status] = responses.WithLabelValues(strconv.Itoa(status))
 	}

@@ -40,7 +40,7 @@ func page(title, text string) []byte {
 // pages are made once. They show nothing of the request, so nothing of it can
 // get into them.
 type pages struct {
-	home, unknown, gone, unavailable, method, bad []byte
+	home, unknown, gone, unavailable, method, tooMany, bad []byte
 }
 
 func newPages() pages {
@@ -50,6 +50,7 @@ func newPages() pages {
 		gone:        page("This link has expired", "Its owner set it to end, and it has. Ask whoever shared it for a new one."),
 		unavailable: page("One moment, please", "This link cannot be looked up right now. Try again in a few seconds."),
 		method:      page("Not possible here", "A short link can only be opened."),
+		tooMany:     page("A little slower, please", "Too many requests come from your network. Try again in a few seconds."),
 		bad:         page("That request makes no sense", "It could not be read."),
 	}
 }

@@ -42,8 +42,10 @@ func (h *Handler) visitor(rc *fasthttp.RequestCtx) netip.Addr {
 	return addr
 }
 
-func (h *Handler) trusts(addr netip.Addr) bool {
-	for _, p := range h.trusted {
+func (h *Handler) trusts(addr netip.Addr) bool { return within(h.trusted, addr) }
+
+func within(networks []netip.Prefix, addr netip.Addr) bool {
+	for _, p := range networks {
 		if p.Contains(addr) {
 			return true
 		}

@@ -1,0 +1,65 @@
+package redirect
+
+import (
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+
+	"github.com/linkstream/linkstream/services/redirect/internal/throttle"
+)
+
+// Limit is how many requests a second one address may make; a Rate of 0 is no limit.
+type Limit struct {
+	Rate, Burst int
+	Exempt      []netip.Prefix // networks that are not counted
+}
+
+// limiter holds addresses back. Without a limit it lets everybody in and looks at nobody.
+type limiter struct {
+	table             *throttle.Table // nil for no limit
+	exempt            []netip.Prefix
+	allowed, rejected prometheus.Counter
+}
+
+func newLimiter(limit Limit, registry prometheus.Registerer) limiter {
+	counter := func(name, help string) prometheus.Counter {
+		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"policy"})
+		registry.MustRegister(vec)
+		return vec.WithLabelValues("edge")
+	}
+	l := limiter{
+		exempt:   limit.Exempt,
+		allowed:  counter("ratelimit_allowed_total", "Requests that a limit let in."),
+		rejected: counter("ratelimit_rejected_total", "Requests that a limit refused."),
+	}
+	if limit.Rate > 0 {
+		l.table = throttle.New(limit.Rate, limit.Burst, time.Now())
+	}
+	return l
+}
+
+// admits says whether a request may be answered, or has written the refusal.
+func (h *Handler) admits(rc *fasthttp.RequestCtx, now time.Time) bool {
+	l := &h.limiter
+	if l.table == nil {
+		return true
+	}
+	addr := h.visitor(rc)
+	if !addr.IsValid() || within(l.exempt, addr) { // without an address it came by no network
+		return true
+	}
+	wait, ok := l.table.Take(addr, now)
+	if ok {
+		l.allowed.Inc()
+		return true
+	}
+	l.rejected.Inc()
+	seconds := int64((wait + time.Second - 1) / time.Second)
+	rc.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.FormatInt(seconds, 10))
+	rc.Response.Header.Set(fasthttp.HeaderCacheControl, temporary)
+	h.page(rc, fasthttp.StatusTooManyRequests, h.pages.tooMany)
+	return false
+}
