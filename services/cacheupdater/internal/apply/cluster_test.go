@@ -13,6 +13,8 @@ import (
 // Each shard of a cluster may lose what it held alone.
 //
 // Guards I7.
+//
+// Guards I7.
 func TestAClusterThatLostAShardIsFilledAgain(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	client := cluster.Client(t)

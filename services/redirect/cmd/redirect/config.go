@@ -17,7 +17,7 @@ type settings struct {
 	Region              string         `env:"REGION,required" help:"the region this edge is in"`
 	EdgeName            string         `env:"EDGE_NAME,required" help:"this edge's name, in clicks and logs"`
 	HTTPAddr            string         `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" help:"where visitors are answered"`
-	RedisURL            string         `env:"REDIS_URL,required" help:"the region's Redis, redis://[user:password@]host:port[/db]"`
+	RedisURL            string         `env:"REDIS_URL,required" help:"the region's Redis: redis://[user:password@]host:port[/db], or a cluster: redis://host:port?cluster=true&addr=host:port"`
 	OriginURL           string         `env:"ORIGIN_URL,required" help:"the RPC listener of links, for instance http://127.0.0.1:8011"`
 	DefaultDomain       string         `env:"DEFAULT_DOMAIN,required" help:"the domain that local names stand for"`
 	LocalNames          []string       `env:"LOCAL_NAMES" envDefault:"localhost,127.0.0.1,::1" help:"hosts that mean the default domain, comma-separated"`

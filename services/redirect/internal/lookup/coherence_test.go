@@ -131,6 +131,24 @@ func TestL2BelowTheFloorIsNotServed(t *testing.T) {
 	w.leads(t, "a", "https://new.test/", lookup.Origin)
 }
 
+// Guards promise 1: the nearest replica has not heard of the change yet, the
+// primary has.
+//
+// Guards I8.
+func TestLaggingReplicaIsNotBelieved(t *testing.T) {
+	w := newWorld(t)
+	w.put(t, "a", 4, "https://old.test/")
+	w.becomesHit(t, "a", "https://old.test/")
+	old, _, err := w.store.Get(t.Context(), linkcache.Key("s.test", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store.lag.Store(&old)
+	w.put(t, "a", 5, "https://new.test/")
+	w.announce(t, "a", 5)
+	w.leads(t, "a", "https://new.test/", lookup.L2)
+}
+
 // Nobody has the new one: better no answer than one known to be old.
 func TestBelowTheFloorIsNotServedStaleEither(t *testing.T) {
 	w := newWorld(t)

@@ -120,12 +120,16 @@ func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64) (answer
 }
 
 // readL2 says false for everything that is no answer: nothing there, below need,
-// Redis away.
+// Redis away. When something is known to be there that the answer lacks, the
+// nearest replica lags, and the primary is asked.
 func (l *Lookup) readL2(ctx context.Context, key string, need uint64) (linkcache.Record, bool) {
 	ctx, cancel := context.WithTimeout(ctx, l2Timeout)
 	defer cancel()
 	a, err := l.l2Breaker.Execute(func() (l2Answer, error) {
 		r, ok, err := l.records.Get(ctx, key)
+		if err == nil && need > 0 && (!ok || r.Revision < need) {
+			r, ok, err = l.records.GetNewest(ctx, key)
+		}
 		return l2Answer{record: r, ok: ok}, err
 	})
 	switch {

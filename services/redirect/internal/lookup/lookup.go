@@ -59,6 +59,7 @@ const (
 // records is L2. The tests put a gate before the real one.
 type records interface {
 	Get(ctx context.Context, key string) (linkcache.Record, bool, error)
+	GetNewest(ctx context.Context, key string) (linkcache.Record, bool, error)
 	Put(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
 }
 
