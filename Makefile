@@ -97,7 +97,7 @@ fuzz: ## every fuzz target for T (10s)
 	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(T) $$pkg; done; done; done
 
 .PHONY: loadtest
-loadtest: ## a load scenario against the running stack; SCENARIO=steady
+loadtest: $(if $(filter edge,$(SCENARIO)),build) ## a load scenario: SCENARIO=steady (needs make run) or edge (needs nginx-light)
 	@go run ./loadtest/cmd/loadtest $(SCENARIO)
 
 .PHONY: fmt

@@ -8,6 +8,7 @@ require (
 	github.com/linkstream/linkstream/events v0.0.0
 	github.com/twmb/franz-go v1.22.3
 	github.com/valyala/fasthttp v1.78.0
+	golang.org/x/sys v0.50.0
 )
 
 require (

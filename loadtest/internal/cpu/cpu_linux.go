@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -162,24 +163,28 @@ func Model() string {
 	return name
 }
 
-// SharpTimers makes the calling thread wake up when it asked to, instead of up to
-// 50 microseconds later. The thread must be locked.
-func SharpTimers() error {
-	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("asking for sharp timers: %w", err)
-	}
-	return nil
-}
+// urgency of a thread, as a nice value. A real-time priority would be one too many:
+// the kernel's own thread for packets that wait has a usual one.
+const urgency = -10
 
-// Pause blocks the calling thread. Go's own timers wake up tens of microseconds
-// late, which an open-loop generator would report as the server's latency.
-func Pause(d time.Duration) {
-	ts := unix.NsecToTimespec(int64(d))
-	_ = unix.Nanosleep(&ts, nil) // cut short by a signal: the caller looks at the clock
+// Urgent lets the calling thread, which must be locked, run soon after it has
+// something to do: with a timer that is not rounded by the usual 50 microseconds
+// and, where that is allowed, before most else on its processor. The returned
+// function ends it.
+func Urgent() (calm func(), err error) {
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("asking for sharp timers: %w", err)
+	}
+	// Without the right to it, latencies have the scheduler's share in them too.
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, urgency)
+	return func() {
+		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // 0: the default
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 0)
+	}, nil
 }
 
 // Orphan makes a command's process end, by SIGTERM, when the thread that started it
 // does, and take no part in the terminal's signals.
-func Orphan() *unix.SysProcAttr {
-	return &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGTERM}
+func Orphan() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGTERM}
 }

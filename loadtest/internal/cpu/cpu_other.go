@@ -26,11 +26,8 @@ func Busy(int) (time.Duration, error) { return 0, ErrNotLinux }
 // Model is the processor's name and the kernel's release.
 func Model() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// SharpTimers makes the calling thread wake up when it asked to.
-func SharpTimers() error { return ErrNotLinux }
-
-// Pause blocks the calling goroutine.
-func Pause(d time.Duration) { <-time.After(d) }
+// Urgent lets the calling thread run as soon as it has something to do.
+func Urgent() (calm func(), err error) { return nil, ErrNotLinux }
 
 // Orphan makes a command's process take no part in the terminal's signals.
 func Orphan() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

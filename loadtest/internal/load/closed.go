@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -32,7 +33,7 @@ type Closed struct {
 	Duration time.Duration
 	// Slugs are asked for in order, again and again.
 	Slugs []int32
-	// Constant says that every answer leads to the target of Slugs[0].
+	// Constant says that every answer leads to the target of link 0.
 	Constant bool
 }
 
@@ -46,18 +47,23 @@ type Count struct {
 // Rate is in answers a second.
 func (c Count) Rate() float64 { return float64(c.Answers) / c.Took.Seconds() }
 
+// groups that the connections are in. While the load serves one, the server has
+// the requests of the others to work on.
+const groups = 4
+
 // Run sends the load.
 //
-// Connections are served in turn, with blocking reads: two system calls a request
-// and no polling, about the least that a generator can cost. An answer waits for
-// those before it, which does not matter here, because the server always has the
-// requests of all other connections to work on.
+// The connections of a group are served together, with blocking reads: two system
+// calls for a request and no polling, about the least that a generator can cost.
+// The one that was asked last is waited for first. When its answer is there the
+// others are too, so that the server wakes the load up once for a group and not
+// once for every answer, which would cost the server more than the answer itself.
 func (l Closed) Run(ctx context.Context) (Count, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	conns := make([]*blocking, 0, l.Connections)
+	var all []*blocking
 	defer func() {
-		for _, c := range conns {
+		for _, c := range all {
 			_ = c.file.Close()
 		}
 	}()
@@ -66,59 +72,68 @@ func (l Closed) Run(ctx context.Context) (Count, error) {
 		if err != nil {
 			return Count{}, err
 		}
-		conns = append(conns, c)
+		all = append(all, c)
 	}
 	var (
 		count   Count
-		request = wire.NewRequest(l.Host)
 		next    int
+		request = wire.NewRequest(l.Host)
 		start   = time.Now()
 	)
-	send := func(c *blocking) error {
-		c.asked = int(l.Slugs[next%len(l.Slugs)])
-		next++
-		return c.send(request.For(c.asked))
-	}
-	for _, c := range conns {
-		if err := send(c); err != nil {
-			return count, err
-		}
-	}
-	for ctx.Err() == nil {
-		for _, c := range conns {
-			a, err := c.receive()
-			if err != nil {
-				return count, err
+	ask := func(group []*blocking) error {
+		for _, c := range group {
+			c.asked = int(l.Slugs[next%len(l.Slugs)])
+			next++
+			if err := c.send(request.For(c.asked)); err != nil {
+				return err
 			}
-			want := c.asked
-			if l.Constant {
-				want = int(l.Slugs[0])
+		}
+		return nil
+	}
+	take := func(group []*blocking) error {
+		for _, c := range slices.Backward(group) {
+			right, err := l.answer(c)
+			if err != nil {
+				return err
 			}
 			count.Answers++
-			if a.Status != 302 || !wire.Leads(a.Location, want) {
+			if !right {
 				count.Wrong++
 			}
-			if err := send(c); err != nil {
+		}
+		return nil
+	}
+	if err := ask(all); err != nil {
+		return count, err
+	}
+	for ctx.Err() == nil {
+		for group := range slices.Chunk(all, max(1, len(all)/groups)) {
+			if err := take(group); err != nil {
+				return count, err
+			}
+			if err := ask(group); err != nil {
 				return count, err
 			}
 		}
 		count.Took = time.Since(start)
 		if count.Took >= l.Duration && (l.Duration > 0 || count.Answers >= len(l.Slugs)) {
-			return count, l.drain(conns)
+			// What is still to come is taken but not counted, so that the server has
+			// nothing left to do when the next one is measured.
+			counted := count
+			return counted, take(all)
 		}
 	}
 	return count, ctx.Err()
 }
 
-// drain takes the answers that are still to come, so that the server has nothing
-// left to do when the next one is measured.
-func (l Closed) drain(conns []*blocking) error {
-	for _, c := range conns {
-		if _, err := c.receive(); err != nil {
-			return err
-		}
+// answer takes one and says whether it is right.
+func (l Closed) answer(c *blocking) (bool, error) {
+	a, err := c.receive()
+	want := c.asked
+	if l.Constant {
+		want = 0
 	}
-	return nil
+	return a.Status == 302 && wire.Leads(a.Location, want), err
 }
 
 // blocking is a connection outside of Go's poller.
@@ -155,7 +170,7 @@ func dialBlocking(ctx context.Context, addr string) (*blocking, error) {
 
 func (c *blocking) send(request []byte) error {
 	for {
-		n, err := syscall.Write(c.fd, request)
+		n, err := write(c.fd, request)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil:
@@ -171,7 +186,7 @@ func (c *blocking) send(request []byte) error {
 func (c *blocking) receive() (wire.Answer, error) {
 	have := 0
 	for {
-		n, err := syscall.Read(c.fd, c.room[have:])
+		n, err := read(c.fd, c.room[have:])
 		switch {
 		case errors.Is(err, syscall.EINTR):
 			continue

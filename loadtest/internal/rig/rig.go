@@ -4,8 +4,7 @@
 // memory), and nginx to compare with.
 //
 // The edge and nginx get a processor for themselves. Everything else, this process
-// included, is on the other one; the stores are niced, so that they do not delay
-// the load. Nobody reads the clicks: they end in the broker.
+// included, is on the other one. Nobody reads the clicks: they end in the broker.
 package rig
 
 import (
@@ -37,24 +36,21 @@ const (
 	startLimit = time.Minute
 	stopLimit  = 20 * time.Second
 	pollEvery  = 50 * time.Millisecond
-	// niceness of everything but the edge, nginx and the load: they get a tenth of
-	// the processor when the load wants all of it.
-	niceness = "10"
 )
 
 // The ports that the local stack and the services have, before the base is added.
 const (
-	portLinks   = 8010
-	portRPC     = 8011
-	portEdge    = 8080
-	portNginx   = 8090 // of this rig
-	adminLinks  = 9010
-	adminCache  = 9030
-	adminEdge   = 9080
-	portPg      = 15432
-	portRedis   = 16379
-	portClicks  = 18123
-	portBroker  = 19092
+	portLinks  = 8010
+	portRPC    = 8011
+	portEdge   = 8080
+	portNginx  = 8090 // of this rig
+	adminLinks = 9010
+	adminCache = 9030
+	adminEdge  = 9080
+	portPg     = 15432
+	portRedis  = 16379
+	portClicks = 18123
+	portBroker = 19092
 )
 
 // Bases from which no port reaches the ones that systems hand out to clients, which
@@ -92,9 +88,6 @@ func Check(bin string) error {
 	if _, err := nginxPath(); err != nil {
 		missing = append(missing, err)
 	}
-	if _, err := exec.LookPath("nice"); err != nil {
-		missing = append(missing, errors.New("nice is missing: apt-get install coreutils"))
-	}
 	_, _, err := cpu.Two()
 	return errors.Join(append(missing, err)...)
 }
@@ -103,7 +96,7 @@ func Check(bin string) error {
 func Start(ctx context.Context, bin string, environ []string) (*Rig, error) {
 	r := &Rig{environ: slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
 		// The place of a library is the machine's, everything else another stack's.
-		return strings.HasPrefix(pair, "LINKSTREAM_") && !strings.HasPrefix(pair, "LINKSTREAM_LIBCHDB=")
+		return strings.HasPrefix(pair, "LINKSTREAM_") && !strings.HasPrefix(pair, "LINKSTREAM_CHDB_LIB=")
 	})}
 	var err error
 	if r.bin, err = filepath.Abs(bin); err != nil {
@@ -175,7 +168,7 @@ func (r *Rig) stackDir() string { return filepath.Join(r.dir, "stack") }
 func (r *Rig) startStores(ctx context.Context) error {
 	p, err := r.start(r.Home, "stores", map[string]string{
 		"REGIONS": region, "EDGES": "1", "LINKSTREAM_PORT_BASE": strconv.Itoa(r.base),
-	}, "nice", "-n", niceness, filepath.Join(r.bin, "stack"), "up", "--only", "stores", "--dir", r.stackDir(), "--bin", r.bin)
+	}, filepath.Join(r.bin, "stack"), "up", "--only", "stores", "--dir", r.stackDir(), "--bin", r.bin)
 	if err != nil {
 		return err
 	}
@@ -245,7 +238,7 @@ func (r *Rig) startServices(ctx context.Context) error {
 }
 
 func (r *Rig) service(name string, env map[string]string) (*process, error) {
-	return r.start(r.Home, name, env, "nice", "-n", niceness, filepath.Join(r.bin, name))
+	return r.start(r.Home, name, env, filepath.Join(r.bin, name))
 }
 
 // StartEdge starts the edge, or starts it again with an empty memory.
@@ -285,8 +278,7 @@ func (r *Rig) once(ctx context.Context, env map[string]string, program string, a
 	cmd.Env = r.environment(env)
 	out, err := cmd.Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return nil, fmt.Errorf("running %s: %w: %s%s", program, err, out, exit.Stderr)
 		}
 		return nil, fmt.Errorf("running %s: %w", program, err)

@@ -1,6 +1,7 @@
-// Package scenario holds the load scenarios. Each is open-loop: requests are due
-// at fixed times, and a latency is counted from the time a request was due, so that
-// a stalled server cannot hide behind a generator that waits for it.
+// Package scenario holds the load scenarios. Latencies are always those of an open
+// loop: requests are due at fixed times, and a latency is counted from the time a
+// request was due, so that a stalled server cannot hide behind a generator that
+// waits for it.
 package scenario
 
 import (
@@ -36,10 +37,11 @@ type Steady struct {
 	Edges          []string
 	Rate           int // a second
 	Duration       time.Duration
+	Command        string // for the report
 }
 
 // Run sends the load and says what came of it.
-func (s Steady) Run(ctx context.Context, progress io.Writer) (*report.Result, error) {
+func (s Steady) Run(ctx context.Context, progress io.Writer) (*report.Steady, error) {
 	for _, edge := range s.Edges {
 		if err := loopback(edge); err != nil {
 			return nil, err
@@ -51,8 +53,8 @@ func (s Steady) Run(ctx context.Context, progress io.Writer) (*report.Result, er
 		return nil, err
 	}
 	fmt.Fprintf(progress, "sending %d redirects a second for %v to %d edges\n", s.Rate, s.Duration, len(s.Edges))
-	result := &report.Result{
-		Scenario: "steady", Started: time.Now().UTC(), Rate: s.Rate, Duration: s.Duration.String(),
+	result := &report.Steady{
+		Stamp: report.NewStamp(ctx, "steady", s.Command), Rate: s.Rate, Duration: s.Duration.String(),
 		Latency: hdrhistogram.New(1, (10 * time.Second).Microseconds(), 3),
 	}
 	cpu := cpuTime()
@@ -90,7 +92,7 @@ func (s Steady) prepare(ctx context.Context, api *client) (slugs, ids []string, 
 }
 
 // load keeps the schedule: a worker takes the next request when it is due.
-func (s Steady) load(ctx context.Context, slugs []string, result *report.Result) {
+func (s Steady) load(ctx context.Context, slugs []string, result *report.Steady) {
 	var (
 		next  atomic.Int64
 		total = int64(float64(s.Rate) * s.Duration.Seconds())
