@@ -95,11 +95,6 @@ func (m *mistakes) add(name, code, detail string) {
 // problem that names every one that is wrong.
 func (c *Params) question(workspace uuid.UUID, now time.Time) (*query.Question, error) {
 	var wrong mistakes
-	for _, name := range slices.Sorted(maps.Keys(c.raw)) {
-		if len(c.raw[name]) > 1 {
-			wrong.add(name, "repeated", "Give it once.")
-		}
-	}
 	if c.raw.Has("tag") {
 		wrong.add("tag", "not_supported", "Clicks cannot be filtered by tag yet.")
 	}

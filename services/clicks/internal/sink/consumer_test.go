@@ -105,6 +105,8 @@ func TestInsertWithUnknownOutcomeIsRepeated(t *testing.T) {
 // ClickHouse was killed after it wrote down the token and before it had the rows:
 // it says that it has what it has not. The rows are inserted under the next token,
 // also when the process is killed then too.
+//
+// Guards I15.
 func TestTokenThatOutlivedItsRows(t *testing.T) {
 	s := newSystem(t, 1)
 	s.produce(50)

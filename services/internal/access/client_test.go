@@ -1,0 +1,113 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect/v2"
+	"connectrpc.com/connect/v2/connecthttp"
+	"github.com/google/uuid"
+
+	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/facttest"
+	"github.com/linkstream/linkstream/services/internal/rpc/accessv1"
+	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
+)
+
+// links is the other side of the RPC: one token, which can be revoked.
+type links struct {
+	accessv1connect.UnimplementedAccessServiceHandler
+	asked   atomic.Int64
+	revoked atomic.Bool
+}
+
+var workspace = uuid.MustParse("01a22bda-e2d3-7cc9-836b-3e71dca00ea4")
+
+func (l *links) Authenticate(_ context.Context, in *accessv1.AuthenticateRequest) (*accessv1.AuthenticateResponse, error) {
+	l.asked.Add(1)
+	if in.GetToken() != "ls_key_good" || l.revoked.Load() {
+		return nil, connect.NewError(connect.CodeUnauthenticated, "no")
+	}
+	return &accessv1.AuthenticateResponse{WorkspaceId: workspace[:], SubjectId: workspace[:], Scopes: []string{"links:read"}}, nil
+}
+
+func (l *links) LogOut(context.Context, *accessv1.LogOutRequest) (*accessv1.LogOutResponse, error) {
+	l.revoked.Store(true)
+	return &accessv1.LogOutResponse{}, nil
+}
+
+func serve(t *testing.T) (*links, *httptest.Server) {
+	t.Helper()
+	l := &links{}
+	rpc := connect.NewServer()
+	accessv1connect.RegisterAccessServiceHandler(rpc, l)
+	mux := http.NewServeMux()
+	connecthttp.Mount(mux, rpc)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return l, server
+}
+
+func TestAnAnswerIsRememberedAndARevocationNoticedWithinASecond(t *testing.T) {
+	l, server := serve(t)
+	client := access.NewClient(server.URL)
+	for range 50 {
+		id, err := client.Authenticate(t.Context(), "ls_key_good")
+		if err != nil || id.WorkspaceID != workspace || !id.May(access.LinksRead) || id.May(access.LinksWrite) {
+			t.Fatalf("%+v, %v", id, err)
+		}
+	}
+	if asked := l.asked.Load(); asked > 5 { // once, and again only where the test was slower than the cache's time
+		t.Errorf("asked %d times for 50 requests", asked)
+	}
+	l.revoked.Store(true)
+	began := time.Now()
+	facttest.Eventually(t, "the token is refused", func() bool {
+		_, err := client.Authenticate(t.Context(), "ls_key_good")
+		return errors.Is(err, access.ErrUnauthenticated)
+	})
+	if took := time.Since(began); took > access.CacheTTL+time.Second {
+		t.Errorf("noticed after %v", took)
+	}
+}
+
+func TestARefusalIsNotRemembered(t *testing.T) {
+	l, server := serve(t)
+	client := access.NewClient(server.URL)
+	l.revoked.Store(true)
+	if _, err := client.Authenticate(t.Context(), "ls_key_good"); !errors.Is(err, access.ErrUnauthenticated) {
+		t.Errorf("got %v", err)
+	}
+	l.revoked.Store(false)
+	if _, err := client.Authenticate(t.Context(), "ls_key_good"); err != nil {
+		t.Errorf("a key that was just made is refused: %v", err)
+	}
+}
+
+func TestLoggingOutForgetsTheToken(t *testing.T) {
+	_, server := serve(t)
+	client := access.NewClient(server.URL)
+	if _, err := client.Authenticate(t.Context(), "ls_key_good"); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.LogOut(t.Context(), "ls_key_good"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Authenticate(t.Context(), "ls_key_good"); !errors.Is(err, access.ErrUnauthenticated) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNobodyToAskIsNeverAccess(t *testing.T) {
+	_, server := serve(t)
+	client := access.NewClient(server.URL)
+	server.Close()
+	if _, err := client.Authenticate(t.Context(), "ls_key_good"); !errors.Is(err, access.ErrUnavailable) || errors.Is(err, access.ErrUnauthenticated) {
+		t.Errorf("got %v", err)
+	}
+}
