@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/redis/go-redis/v9"
@@ -20,6 +21,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
@@ -90,6 +92,12 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}, registry)
 	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "links", Ready: readiness(client, feed, links, httpserver.Reachable("origin", s.OriginURL))})
 
+	server, err := http1.NewServer(public, handler, runtime.GOMAXPROCS(0), s.DrainTimeout, log)
+	if err != nil {
+		producer.Client().Close()
+		return err
+	}
+
 	log.Info("started", "http", public.Addr().String(), "admin", private.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(private, admin, s.DrainTimeout, log).Run},
@@ -97,7 +105,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		runner.Task{Name: "topics", Run: topics.Run},
 		runner.Task{Name: "lookup", Run: links.Run},
 		runner.Task{Name: "invalidations", Run: feed.Run},
-		runner.Task{Name: "server", Run: redirect.NewServer(public, handler, s.DrainTimeout, log).Run},
+		runner.Task{Name: "server", Run: server.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)
 }

@@ -143,19 +143,26 @@ func (l *Lookup) Run(ctx context.Context) error {
 // since is a time on this process's own clock, which no one sets back.
 func (l *Lookup) since(t time.Time) int64 { return int64(t.Sub(l.base)) }
 
-// Find returns what is known of a key (package linkcache). The context must
-// outlive the request, because a fill may: never pass a request's own.
+// Hit returns what this process holds of a key and trusts, or nil: then Find asks
+// others. It never waits. The context must outlive the request, because a refresh may:
+// never pass a request's own.
+func (l *Lookup) Hit(ctx context.Context, key []byte, now time.Time) *Entry {
+	h, t := l.l1.hash(key), l.since(now)
+	e := l.held(h, key)
+	if e == nil || !l.trusted(e, t) {
+		return nil
+	}
+	l.hit(ctx, key, h, e, t)
+	return e
+}
+
+// Find returns what is known of a key (package linkcache), as Hit does or by asking
+// others. The context must outlive the request, because a fill may.
 func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
 	h, t := l.l1.hash(key), l.since(now)
-	e := l.l1.get(h, key)
-	if e != nil && e.Revision < l.floors.at(h) {
-		e = nil
-	}
+	e := l.held(h, key)
 	if e != nil && l.trusted(e, t) {
-		l.metrics.l1Hit.Inc()
-		if due := e.refresh.Load(); t >= due {
-			l.refresh(ctx, key, h, e, due, t)
-		}
+		l.hit(ctx, key, h, e, t)
 		return e, L1, nil
 	}
 	l.metrics.l1Miss.Inc()
@@ -163,6 +170,21 @@ func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, S
 		l.metrics.invalidation[byAge].Inc()
 	}
 	return l.miss(ctx, string(key), h, e, t)
+}
+
+// held is the entry of a key, unless this process has heard of a newer one.
+func (l *Lookup) held(h uint64, key []byte) *Entry {
+	if e := l.l1.get(h, key); e != nil && e.Revision >= l.floors.at(h) {
+		return e
+	}
+	return nil
+}
+
+func (l *Lookup) hit(ctx context.Context, key []byte, h uint64, e *Entry, t int64) {
+	l.metrics.l1Hit.Inc()
+	if due := e.refresh.Load(); t >= due {
+		l.refresh(ctx, key, h, e, due, t)
+	}
 }
 
 func (l *Lookup) trusted(e *Entry, t int64) bool {
