@@ -92,7 +92,9 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}, registry)
 	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "links", Ready: readiness(client, feed, links, httpserver.Reachable("origin", s.OriginURL))})
 
-	server, err := http1.NewServer(public, handler, runtime.GOMAXPROCS(0), s.DrainTimeout, log)
+	server, err := http1.NewServer(public, handler, http1.Settings{
+		Loops: runtime.GOMAXPROCS(0), Grace: s.DrainTimeout, Waits: http1.DefaultWaits(),
+	}, log)
 	if err != nil {
 		producer.Client().Close()
 		return err

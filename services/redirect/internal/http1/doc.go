@@ -19,14 +19,10 @@ package http1
 
 import (
 	"context"
-	"time"
 )
 
 // Limits of one connection. A slow visitor holds a connection, not the edge.
 const (
-	headWait  = 10 * time.Second // for the rest of a request that has begun
-	writeWait = 10 * time.Second // for a visitor who does not take the answer
-	idleWait  = 75 * time.Second // longer than most load balancers keep theirs
 	// maxHead is how long a request's head may be: browsers send the cookies of the
 	// whole domain along.
 	maxHead = 16 << 10

@@ -44,7 +44,7 @@ func (s *Server) run(ctx, lifetime context.Context, end func()) error {
 			l.release()
 		}
 	}()
-	for range max(1, s.loops) {
+	for range max(1, s.Loops) {
 		l, err := newLoop(e)
 		if err != nil {
 			return fmt.Errorf("serving HTTP: %w", err)
@@ -89,7 +89,7 @@ func (e *engine) serve(ctx context.Context, end func()) error {
 	}
 	e.stopping.Store(true)
 	e.tell(letter{kind: letterStop})
-	grace := time.NewTimer(e.grace)
+	grace := time.NewTimer(e.Grace)
 	defer grace.Stop()
 	select {
 	case <-ended:

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,10 +17,6 @@ const (
 	acceptRoom = 64 // connections taken in one turn, so that others get theirs
 	// uneven is how many connections more than another loop has one keeps.
 	uneven = 16
-	// sweepEvery is how often connections are looked at that may have waited too
-	// long: limits are kept to that.
-	sweepEvery = time.Second
-	lingerWait = 2 * time.Second
 	// smallRest is the buffer that a connection keeps for the next partial request.
 	smallRest = 4 << 10
 	// slice asks the kernel (6.12 or later) for short turns: of those who wait, it
@@ -98,7 +93,7 @@ func newLoop(e *engine) (*loop, error) {
 		l.release()
 		return nil, fmt.Errorf("making a timerfd: %w", err)
 	}
-	every := unix.NsecToTimespec(sweepEvery.Nanoseconds())
+	every := unix.NsecToTimespec(e.Waits.sweepEvery().Nanoseconds())
 	err = errors.Join(
 		unix.TimerfdSettime(l.timer, 0, &unix.ItimerSpec{Interval: every, Value: every}, nil),
 		l.watch(l.wake, unix.EPOLLIN, 0),
@@ -182,9 +177,9 @@ func (l *loop) run() error {
 // wait returns how many events there are. It looks before it sleeps: under load there
 // always are some.
 func (l *loop) wait() (int, error) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)), eventRoom, 0, 0, 0)
-	if errno == 0 && (n > 0 || len(l.again) > 0) {
-		return int(n), nil
+	n, err := unix.EpollWait(l.epoll, l.events[:], 0)
+	if err == nil && (n > 0 || len(l.again) > 0) {
+		return n, nil
 	}
 	for {
 		n, err := unix.EpollWait(l.epoll, l.events[:], -1)
@@ -279,7 +274,7 @@ func (l *loop) close(c *conn) {
 // deliver handles the mail.
 func (l *loop) deliver() {
 	var counter [8]byte
-	_, _ = read(l.wake, counter[:])
+	_, _ = unix.Read(l.wake, counter[:])
 	l.mu.Lock()
 	l.inbox, l.mail = l.mail, l.inbox[:0]
 	l.mu.Unlock()
@@ -330,7 +325,7 @@ func (l *loop) stop() {
 // sweep lets go of connections that have waited too long.
 func (l *loop) sweep() {
 	var expirations [8]byte
-	_, _ = read(l.timer, expirations[:])
+	_, _ = unix.Read(l.timer, expirations[:])
 	if !l.stopping {
 		_ = l.accept(true)
 	}
@@ -340,19 +335,19 @@ func (l *loop) sweep() {
 		}
 		switch waited := time.Duration(l.mono - c.since); {
 		case len(c.out) > 0:
-			if waited > writeWait {
+			if waited > l.engine.Waits.Write {
 				l.close(c)
 			}
 		case c.ends:
-			if waited > lingerWait {
+			if waited > l.engine.Waits.Linger {
 				l.close(c)
 			}
 		case len(c.rest) > 0:
-			if waited > headWait {
+			if waited > l.engine.Waits.Head {
 				c.rest = nil
 				l.refuse(c, http.StatusRequestTimeout)
 			}
-		case waited > idleWait:
+		case waited > l.engine.Waits.Idle:
 			l.close(c)
 		}
 	}

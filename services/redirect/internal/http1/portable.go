@@ -49,7 +49,7 @@ func (s *Server) runPortable(ctx, lifetime context.Context, end func()) error {
 	p.stop(false)
 	drained := make(chan struct{})
 	go func() { running.Wait(); close(drained) }()
-	grace := time.NewTimer(s.grace)
+	grace := time.NewTimer(s.Grace)
 	defer grace.Stop()
 	select {
 	case <-drained:
@@ -108,9 +108,9 @@ func (p *portable) serve(conn net.Conn) {
 		req.Peer = peerOf(tcp.AddrPort().Addr())
 	}
 	for !p.stops() {
-		wait := idleWait
+		wait := p.server.Waits.Idle
 		if have > 0 {
-			wait = headWait
+			wait = p.server.Waits.Head
 		}
 		_ = conn.SetReadDeadline(time.Now().Add(wait))
 		n, err := conn.Read(room[have:])
@@ -120,6 +120,7 @@ func (p *portable) serve(conn net.Conn) {
 				res.refuse(nil, date.at(now))
 				worker.Refuse(http.StatusRequestTimeout, &res)
 				worker.Flush()
+				_ = conn.SetWriteDeadline(now.Add(p.server.Waits.Write))
 				_, _ = conn.Write(res.buf)
 			}
 			return
@@ -130,8 +131,13 @@ func (p *portable) serve(conn net.Conn) {
 		out, used, ends := p.answer(worker, &req, &res, room[:have], date.at(now))
 		have = copy(room, room[used:have])
 		worker.Flush()
-		_ = conn.SetWriteDeadline(now.Add(writeWait))
-		if _, err := conn.Write(out); err != nil || ends {
+		if len(out) > 0 {
+			_ = conn.SetWriteDeadline(now.Add(p.server.Waits.Write))
+			if _, err := conn.Write(out); err != nil {
+				return
+			}
+		}
+		if ends {
 			return
 		}
 		p.mark(conn, false)

@@ -36,6 +36,7 @@ type Request struct {
 	bodyLen   int
 	keepAlive bool // asked for, or the version's default
 	expects   bool // 100-continue
+	hasHost   bool
 }
 
 // Is says whether the request has this method.
@@ -62,7 +63,10 @@ func (r *Request) parse(b []byte) (n, refusal int) {
 		case n == 0 || refusal != 0:
 			return 0, refusal
 		case len(line) == 0:
-			return n, r.check()
+			if refusal := r.check(); refusal != 0 {
+				return 0, refusal
+			}
+			return n, 0
 		}
 		if !r.field(line) {
 			return 0, http.StatusBadRequest
@@ -132,13 +136,10 @@ func (r *Request) field(line []byte) bool {
 	switch len(name) {
 	case len("host"):
 		if is(name, "host") {
-			if r.Host != nil {
+			if r.hasHost {
 				return false
 			}
-			r.Host = value[:len(value):len(value)]
-			if r.Host == nil {
-				r.Host = []byte{}
-			}
+			r.Host, r.hasHost = value, true
 		}
 	case len("cookie"):
 		if is(name, "cookie") {
@@ -223,7 +224,7 @@ func (r *Request) contentLength(value []byte) bool {
 // check refuses what only the whole head can show.
 func (r *Request) check() (refusal int) {
 	switch {
-	case r.Host == nil && r.minor == 1:
+	case !r.hasHost && r.minor == 1:
 		return http.StatusBadRequest
 	case r.BodyUnread && (r.bodyLen >= 0 || r.minor == 0):
 		return http.StatusBadRequest // two lengths: the classic of request smuggling

@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"errors"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
@@ -46,14 +47,14 @@ func (l *loop) proceed(c *conn) {
 func (l *loop) read(c *conn) {
 	for {
 		held := copy(l.in, c.rest)
-		n, errno := read(c.fd, l.in[held:])
+		n, err := unix.Read(c.fd, l.in[held:])
 		switch {
-		case errno == unix.EINTR:
+		case errors.Is(err, unix.EINTR):
 			continue
-		case errno == unix.EAGAIN:
+		case errors.Is(err, unix.EAGAIN):
 			l.heardOut(c)
 			return
-		case errno != 0:
+		case err != nil:
 			l.close(c)
 			return
 		case n == 0:
@@ -172,11 +173,11 @@ func (l *loop) send() {
 		}
 		b := l.out[a.from:a.to]
 		if len(c.out) == 0 {
-			n, errno := write(c.fd, b)
+			n, err := unix.Write(c.fd, b)
 			switch {
-			case errno == 0:
+			case err == nil:
 				b = b[n:]
-			case errno != unix.EAGAIN && errno != unix.EINTR:
+			case !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR):
 				l.close(c)
 				continue
 			}
@@ -201,13 +202,13 @@ func (l *loop) send() {
 // when there is room again, but only to who has been told that there was none.
 func (l *loop) push(c *conn) {
 	for len(c.out) > 0 {
-		n, errno := write(c.fd, c.out)
+		n, err := unix.Write(c.fd, c.out)
 		switch {
-		case errno == unix.EINTR:
+		case errors.Is(err, unix.EINTR):
 			continue
-		case errno == unix.EAGAIN:
+		case errors.Is(err, unix.EAGAIN):
 			return
-		case errno != 0:
+		case err != nil:
 			l.close(c)
 			return
 		}

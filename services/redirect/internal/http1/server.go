@@ -16,19 +16,47 @@ var errCutOff = errors.New("requests were cut off at the end of the grace period
 type Server struct {
 	listener *net.TCPListener
 	handler  Handler
-	grace    time.Duration
-	loops    int
-	log      *slog.Logger
+	Settings
+	log *slog.Logger
 }
 
-// NewServer returns a server with that many event loops, of which each keeps a
-// processor busy. It has grace to answer what it has begun when it is stopped.
-func NewServer(listener net.Listener, handler Handler, loops int, grace time.Duration, log *slog.Logger) (*Server, error) {
+// Settings of a Server.
+type Settings struct {
+	Loops int           // event loops, of which each can keep a processor busy; at least 1
+	Grace time.Duration // what a stop may take to answer what has begun
+	Waits Waits
+}
+
+// Waits are how long a visitor is waited for. They are kept to a second or a quarter
+// of the shortest, whichever is less.
+type Waits struct {
+	Head   time.Duration // for the rest of a request that has begun
+	Write  time.Duration // for room to write an answer
+	Idle   time.Duration // for the next request
+	Linger time.Duration // for the end of what came with a request that was refused
+}
+
+// DefaultWaits are those for visitors out there.
+func DefaultWaits() Waits {
+	return Waits{
+		Head:   10 * time.Second,
+		Write:  10 * time.Second,
+		Idle:   75 * time.Second, // longer than most load balancers keep theirs
+		Linger: 2 * time.Second,
+	}
+}
+
+func (w Waits) sweepEvery() time.Duration {
+	return min(time.Second, min(w.Head, w.Write, w.Idle, w.Linger)/4)
+}
+
+// NewServer returns a server.
+func NewServer(listener net.Listener, handler Handler, settings Settings, log *slog.Logger) (*Server, error) {
 	tcp, ok := listener.(*net.TCPListener)
 	if !ok {
 		return nil, fmt.Errorf("serving HTTP needs a TCP listener, not a %T", listener)
 	}
-	return &Server{listener: tcp, handler: handler, grace: grace, loops: loops, log: log}, nil
+	return &Server{listener: tcp, handler: handler, Settings: settings, log: log}, nil
 }
 
 // Run serves until ctx is done, then stops in two phases: no new connections and no

@@ -48,7 +48,7 @@ func TestNothingIsLookedUpAfterADrainThatTimedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	handler := redirect.New(links, producer, redirect.Settings{DefaultDomain: "s.test"}, registry)
-	server, err := http1.NewServer(listener, handler, 1, 50*time.Millisecond, log)
+	server, err := http1.NewServer(listener, handler, http1.Settings{Loops: 1, Grace: 50 * time.Millisecond, Waits: http1.DefaultWaits()}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

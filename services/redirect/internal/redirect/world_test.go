@@ -100,7 +100,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	run(&tasks, ctx, producer.Run)
 	run(&tasks, ctx, links.Run)
 	run(&tasks, ctx, feed.Run)
-	web, err := http1.NewServer(listener, handler, 2, 5*time.Second, log)
+	web, err := http1.NewServer(listener, handler, http1.Settings{Loops: 2, Grace: 5 * time.Second, Waits: http1.DefaultWaits()}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
