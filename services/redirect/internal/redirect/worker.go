@@ -17,6 +17,8 @@ type worker struct {
 	names [maxHost + maxSlug + 16]byte
 	room  [keyRoom]byte
 	tally tally
+
+	location []byte // of a link that forwards its visitors' query
 }
 
 // Worker implements http1.Handler.
@@ -84,7 +86,7 @@ func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pendin
 		w.page(res, http.StatusMethodNotAllowed, "Allow: GET, HEAD\r\n", w.pages.method)
 		return a, false
 	}
-	host, path, query := target(req)
+	host, path, query := asTarget(req)
 	switch string(path) {
 	case "/", "":
 		w.page(res, http.StatusOK, "", w.pages.home)
@@ -106,9 +108,9 @@ func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pendin
 	return asked{key: key, query: query, monitor: w.monitors.match(req.UserAgent)}, true
 }
 
-// target takes host, path and query out of the request as they came. A request line
+// asTarget takes host, path and query out of the request as they came. A request line
 // with an absolute URL names the host itself.
-func target(req *http1.Request) (host, path, query []byte) {
+func asTarget(req *http1.Request) (host, path, query []byte) {
 	host, path = req.Host, req.Target
 	if path[0] != '/' {
 		if _, rest, ok := bytes.Cut(path, []byte("://")); ok {
