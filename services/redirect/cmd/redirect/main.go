@@ -24,10 +24,6 @@ import (
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
 
-// l1Counters is ten for each of a million links, which is about what the default
-// memory holds. They take 40 MB beside it.
-const l1Counters = 10_000_000
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -77,7 +73,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	links, err := lookup.New(linkcache.NewStore(client), lookup.NewOriginClient(s.OriginURL),
-		lookup.Settings{MaxBytes: s.L1MaxBytes, Counters: l1Counters, TTL: s.L1TTL}, registry, log)
+		lookup.Settings{MaxBytes: s.L1MaxBytes, TTL: s.L1TTL}, registry, log)
 	if err != nil {
 		producer.Client().Close()
 		return err

@@ -30,7 +30,7 @@ type answer struct {
 // fill asks L2 and the origin for a key and stores the answer in L1. Everything
 // that decides whether the answer may be trusted is read before anyone is asked.
 func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) {
-	epoch, began := l.epoch.Load(), l.since(time.Now())
+	epoch, began := l.epochOf(h), l.since(time.Now())
 	need := l.floors.at(h)
 	if held := l.l1.getString(h, key); held != nil {
 		need = max(need, held.Revision)
@@ -47,7 +47,7 @@ func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) 
 	if e.Version != 0 { // what is not there is asked for again when its time is over
 		e.refresh.Store(began + soft(e.fresh-began))
 	}
-	if a.keep && l.epoch.Load() == epoch && e.Revision >= l.floors.at(h) {
+	if a.keep && l.epochOf(h) == epoch && e.Revision >= l.floors.at(h) {
 		l.l1.set(h, e)
 		// An invalidation between the check and the set has deleted nothing yet.
 		if e.Revision < l.floors.at(h) {
@@ -115,6 +115,8 @@ func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64) (answer
 		if r, ok := l.readL2(ctx, key, max(need, entry.Record.Revision+1)); ok {
 			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
 		}
+		// It was right when it was asked for, and is known to be old now.
+		return answer{entry: newEntry(key, entry.Record), source: Origin}, nil
 	}
 	return answer{entry: newEntry(key, entry.Record), source: Origin, keep: true}, nil
 }

@@ -3,6 +3,7 @@ package lookup
 import (
 	"fmt"
 	"hash/maphash"
+	"math/bits"
 
 	"github.com/dgraph-io/ristretto/v2"
 )
@@ -13,17 +14,27 @@ import (
 //
 // The cache's own expiry is not used: an entry past its time is still needed when
 // nobody else answers, and a map of expiry times would cost memory for each entry.
+//
+// Nor are its metrics: they cost two atomic additions a hit, and a map of when each of
+// the newest 100,000 entries came in.
 type l1 struct {
-	cache *ristretto.Cache[uint64, *Entry]
-	seed  maphash.Seed
+	cache    *ristretto.Cache[uint64, *Entry]
+	seed     maphash.Seed
+	counters int64 // bytes of what counts visits
 }
 
+// newL1 returns a cache that takes maxBytes with its counters. With counters 0 it has
+// between five and ten for each entry that will fit: with fewer, the counts of one link
+// mix with those of others.
 func newL1(maxBytes, counters int64) (*l1, error) {
+	if counters == 0 {
+		counters = powerOf2(maxBytes/ordinaryBytes*10+1) / 2
+	}
+	beside := counterBytes(counters)
 	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *Entry]{
 		NumCounters:        counters,
-		MaxCost:            maxBytes,
+		MaxCost:            maxBytes - beside,
 		BufferItems:        64,
-		Metrics:            true,
 		IgnoreInternalCost: true, // entryBytes holds it
 		// Newer is decided by revision. The same revision again is a renewal.
 		ShouldUpdate: func(next, current *Entry) bool {
@@ -33,8 +44,15 @@ func newL1(maxBytes, counters int64) (*l1, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)
 	}
-	return &l1{cache: cache, seed: maphash.MakeSeed()}, nil
+	return &l1{cache: cache, seed: maphash.MakeSeed(), counters: beside}, nil
 }
+
+// counterBytes is what the cache takes for counting visits: four rows of half a byte,
+// and a filter of ten bits, each rounded up to a power of two.
+func counterBytes(counters int64) int64 { return 2*powerOf2(counters) + powerOf2(10*counters)/8 }
+
+// powerOf2 is the first that is not below n.
+func powerOf2(n int64) int64 { return 1 << bits.Len64(uint64(n-1)) }
 
 func (c *l1) hash(key []byte) uint64       { return maphash.Bytes(c.seed, key) }
 func (c *l1) hashString(key string) uint64 { return maphash.String(c.seed, key) }
@@ -62,4 +80,7 @@ func (c *l1) set(h uint64, e *Entry) { c.cache.Set(h, e, e.cost()) }
 // applies its buffer in order.
 func (c *l1) del(h uint64) { c.cache.Del(h) }
 
-func (c *l1) bytes() float64 { return float64(c.cache.MaxCost() - c.cache.RemainingCost()) }
+// bytes is what the entries take and what counts their visits.
+func (c *l1) bytes() float64 { return float64(c.counters + c.cache.MaxCost() - c.cache.RemainingCost()) }
+
+func (c *l1) empty() bool { return c.cache.RemainingCost() == c.cache.MaxCost() }

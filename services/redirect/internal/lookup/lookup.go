@@ -65,8 +65,8 @@ type records interface {
 
 // Settings of a Lookup.
 type Settings struct {
-	MaxBytes int64         // what L1 may cost
-	Counters int64         // ten for each entry that is expected to fit
+	MaxBytes int64         // what L1 may take, see Resident
+	Counters int64         // how many count visits, 0 for as many as MaxBytes asks for
 	TTL      time.Duration // how long an entry is trusted, jittered by a tenth
 }
 
@@ -151,7 +151,7 @@ func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, S
 	if e != nil && e.Revision < l.floors.at(h) {
 		e = nil
 	}
-	if e != nil && l.trusted(e, t) {
+	if e != nil && l.trusted(h, e, t) {
 		l.metrics.l1Hit.Inc()
 		if due := e.refresh.Load(); t >= due {
 			l.refresh(ctx, key, h, e, due, t)
@@ -165,8 +165,12 @@ func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, S
 	return l.miss(ctx, string(key), h, e, t)
 }
 
-func (l *Lookup) trusted(e *Entry, t int64) bool {
-	return e.epoch == l.epoch.Load() && t < e.fresh && (t < l.lease.Load() || t < e.confirmed)
+// epochOf is the epoch of a key: how often all was flushed, and the floors of its shard.
+// Both only grow, so that the sum is another one after either.
+func (l *Lookup) epochOf(h uint64) uint64 { return l.epoch.Load() + l.floors.drops(h) }
+
+func (l *Lookup) trusted(h uint64, e *Entry, t int64) bool {
+	return e.epoch == l.epochOf(h) && t < e.fresh && (t < l.lease.Load() || t < e.confirmed)
 }
 
 // miss asks others. e is what L1 holds and does not trust, or nil.
@@ -217,7 +221,7 @@ func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) 
 			last.entry = nil
 			continue
 		}
-		if last.entry.epoch == l.epoch.Load() {
+		if last.entry.epoch == l.epochOf(h) {
 			break
 		}
 	}
@@ -252,7 +256,7 @@ func (l *Lookup) invalidate(keys []string, revision uint64, why reason) {
 		// The floor first: whoever stores from here on sees it, and whoever stored
 		// before is deleted below.
 		if l.floors.raise(h, revision, now) {
-			l.flush(byGap)
+			l.metrics.floorsDropped.Inc()
 		}
 		if e := l.l1.getString(h, key); e == nil || e.Revision < revision {
 			l.l1.del(h)
@@ -269,4 +273,4 @@ func (l *Lookup) flush(why reason) {
 }
 
 // Empty says whether L1 holds nothing, for the readiness check.
-func (l *Lookup) Empty() bool { return l.l1.bytes() == 0 }
+func (l *Lookup) Empty() bool { return l.l1.empty() }
