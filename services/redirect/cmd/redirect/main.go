@@ -45,6 +45,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	log = log.With("region", s.Region, "edge", s.EdgeName)
 	registry := telemetry.NewRegistry()
+	limitMemory(s)
 
 	public, err := httpserver.Listen(ctx, s.HTTPAddr)
 	if err != nil {

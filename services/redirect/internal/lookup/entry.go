@@ -2,7 +2,6 @@ package lookup
 
 import (
 	"math"
-	"sync/atomic"
 
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
@@ -38,8 +37,7 @@ func (s Source) String() string {
 	}
 }
 
-// Entry is what is known of one address. What a reader sees of it is never changed
-// after it was made, so readers share it.
+// Entry is what is known of one address.
 type Entry struct {
 	// Record is the link, or the marker of a deleted one, or empty but for its
 	// revision when no link lives here.
@@ -54,40 +52,23 @@ type Entry struct {
 	filled    int64  // nanoseconds, see Lookup.since
 	fresh     int64  // until when a trusted connection is enough
 	confirmed int64  // until when it is trusted without one
-
-	// refresh is from when on a hit asks for the entry again, behind its back. It is
-	// the one thing of an entry that changes: whoever moves it on is the one who asks.
-	refresh atomic.Int64
+	refresh   int64  // from when on a hit asks for the entry again, behind its back
 }
 
-const (
-	// entryBytes is what an entry costs beyond its text: the struct (208), its places in
-	// L1's two maps, which are half empty when they have just grown, and the rounding of
-	// the text. Measured, and the most of it taken:
-	// go test -run '^$' -bench Memory/ -benchtime 1x ./services/redirect/internal/lookup
-	entryBytes = 390
-	// ordinaryBytes is an entry with the text of an ordinary link.
-	ordinaryBytes = 560
-)
-
-// newEntry copies the texts of a record into one string, so that an entry is two objects
-// on the heap: collections look at each, and there are half a million of them.
 func newEntry(key string, r linkcache.Record) *Entry {
-	e := &Entry{Record: r, Found: r.Destination != "" && !r.Deleted()}
-	text := key + r.Destination + r.Fallback
-	e.key, text = text[:len(key)], text[len(key):]
-	e.Destination, e.Fallback = text[:len(r.Destination)], text[len(r.Destination):]
-	e.refresh.Store(math.MaxInt64)
-	e.Host, e.Slug, _ = linkcache.SplitKey(e.key)
+	e := &Entry{Record: r, key: key, refresh: math.MaxInt64}
+	e.derive()
 	return e
+}
+
+// derive sets what follows from the key and the record.
+func (e *Entry) derive() {
+	e.Found = e.Destination != "" && !e.Deleted()
+	e.Host, e.Slug, _ = linkcache.SplitKey(e.key)
 }
 
 // unknown is the entry of an address without a link. Its revision is the newest
 // that was known when the origin was asked: only something newer can change it.
 func unknown(key string, revision uint64) *Entry {
 	return newEntry(key, linkcache.Record{Revision: revision})
-}
-
-func (e *Entry) cost() int64 {
-	return int64(entryBytes + len(e.key) + len(e.Destination) + len(e.Fallback))
 }

@@ -45,7 +45,7 @@ func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) 
 		e.confirmed = began + int64(confirmedFor)
 	}
 	if e.Version != 0 { // what is not there is asked for again when its time is over
-		e.refresh.Store(began + soft(e.fresh-began))
+		e.refresh = began + soft(e.fresh-began)
 	}
 	if a.keep && l.epochOf(h) == epoch && e.Revision >= l.floors.at(h) {
 		l.l1.set(h, e)

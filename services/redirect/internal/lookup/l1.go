@@ -18,9 +18,8 @@ import (
 // Nor are its metrics: they cost two atomic additions a hit, and a map of when each of
 // the newest 100,000 entries came in.
 type l1 struct {
-	cache    *ristretto.Cache[uint64, *Entry]
-	seed     maphash.Seed
-	counters int64 // bytes of what counts visits
+	cache *ristretto.Cache[uint64, packed]
+	seed  maphash.Seed
 }
 
 // newL1 returns a cache that takes maxBytes with its counters. With counters 0 it has
@@ -30,21 +29,20 @@ func newL1(maxBytes, counters int64) (*l1, error) {
 	if counters == 0 {
 		counters = powerOf2(maxBytes/ordinaryBytes*10+1) / 2
 	}
-	beside := counterBytes(counters)
-	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *Entry]{
+	cache, err := ristretto.NewCache(&ristretto.Config[uint64, packed]{
 		NumCounters:        counters,
-		MaxCost:            maxBytes - beside,
+		MaxCost:            maxBytes - counterBytes(counters),
 		BufferItems:        64,
 		IgnoreInternalCost: true, // entryBytes holds it
 		// Newer is decided by revision. The same revision again is a renewal.
-		ShouldUpdate: func(next, current *Entry) bool {
-			return next.key != current.key || next.Revision >= current.Revision
+		ShouldUpdate: func(next, current packed) bool {
+			return next.key() != current.key() || next.revision() >= current.revision()
 		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)
 	}
-	return &l1{cache: cache, seed: maphash.MakeSeed(), counters: beside}, nil
+	return &l1{cache: cache, seed: maphash.MakeSeed()}, nil
 }
 
 // counterBytes is what the cache takes for counting visits: four rows of half a byte,
@@ -57,30 +55,35 @@ func powerOf2(n int64) int64 { return 1 << bits.Len64(uint64(n-1)) }
 func (c *l1) hash(key []byte) uint64       { return maphash.Bytes(c.seed, key) }
 func (c *l1) hashString(key string) uint64 { return maphash.String(c.seed, key) }
 
-// get returns the entry of a key, nil for none.
-func (c *l1) get(h uint64, key []byte) *Entry {
-	e, ok := c.cache.Get(h)
-	if !ok || e.key != string(key) {
-		return nil
+// get writes the entry of a key into e, and says false when there is none.
+func (c *l1) get(h uint64, key []byte, e *Entry) bool {
+	p, ok := c.cache.Get(h)
+	if !ok || p.key() != string(key) {
+		return false
 	}
-	return e
+	p.unpack(e)
+	return true
 }
 
+// getString returns the entry of a key, nil for none. It allocates.
 func (c *l1) getString(h uint64, key string) *Entry {
-	e, ok := c.cache.Get(h)
-	if !ok || e.key != key {
-		return nil
+	e := new(Entry)
+	if p, ok := c.cache.Get(h); ok && p.key() == key {
+		p.unpack(e)
+		return e
 	}
-	return e
+	return nil
 }
 
-func (c *l1) set(h uint64, e *Entry) { c.cache.Set(h, e, e.cost()) }
+func (c *l1) set(h uint64, e *Entry) {
+	if fits(e) {
+		p := pack(e)
+		c.cache.Set(h, p, p.cost())
+	}
+}
 
 // del removes a key, and whatever is buffered to be stored under it: the cache
 // applies its buffer in order.
 func (c *l1) del(h uint64) { c.cache.Del(h) }
 
-// bytes is what the entries take and what counts their visits.
-func (c *l1) bytes() float64 { return float64(c.counters + c.cache.MaxCost() - c.cache.RemainingCost()) }
-
-func (c *l1) empty() bool { return c.cache.RemainingCost() == c.cache.MaxCost() }
+func (c *l1) bytes() float64 { return float64(c.cache.MaxCost() - c.cache.RemainingCost()) }

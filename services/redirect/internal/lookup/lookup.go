@@ -88,6 +88,7 @@ type Lookup struct {
 	flights       flights
 	probes        flights       // those of monitors, which store nothing
 	refreshing    chan struct{} // one token for each refresh under way
+	refreshed     recent
 	asking        chan struct{} // one token for each question under way
 	l2Breaker     *gobreaker.CircuitBreaker[l2Answer]
 	originBreaker *gobreaker.CircuitBreaker[*eventspb.LinkChanged]
@@ -145,24 +146,30 @@ func (l *Lookup) since(t time.Time) int64 { return int64(t.Sub(l.base)) }
 
 // Find returns what is known of a key (package linkcache). The context must
 // outlive the request, because a fill may: never pass a request's own.
-func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
+func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (Entry, Source, error) {
 	h, t := l.l1.hash(key), l.since(now)
-	e := l.l1.get(h, key)
-	if e != nil && e.Revision < l.floors.at(h) {
-		e = nil
-	}
-	if e != nil && l.trusted(h, e, t) {
+	var e Entry
+	held := l.l1.get(h, key, &e) && e.Revision >= l.floors.at(h)
+	if held && l.trusted(h, &e, t) {
 		l.metrics.l1Hit.Inc()
-		if due := e.refresh.Load(); t >= due {
-			l.refresh(ctx, key, h, e, due, t)
+		if t >= e.refresh {
+			l.refresh(ctx, key, h, t)
 		}
 		return e, L1, nil
 	}
 	l.metrics.l1Miss.Inc()
-	if e != nil && t >= e.fresh {
+	if held && t >= e.fresh {
 		l.metrics.invalidation[byAge].Inc()
 	}
-	return l.miss(ctx, string(key), h, e, t)
+	var servable *Entry
+	if held && l.servable(&e, t) {
+		servable = &e
+	}
+	answer, source, err := l.miss(ctx, string(key), h, servable)
+	if err != nil {
+		return Entry{}, source, err
+	}
+	return *answer, source, nil
 }
 
 // epochOf is the epoch of a key: how often all was flushed, and the floors of its shard.
@@ -173,14 +180,13 @@ func (l *Lookup) trusted(h uint64, e *Entry, t int64) bool {
 	return e.epoch == l.epochOf(h) && t < e.fresh && (t < l.lease.Load() || t < e.confirmed)
 }
 
-// miss asks others. e is what L1 holds and does not trust, or nil.
-func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int64) (*Entry, Source, error) {
-	servable := e != nil && l.servable(e, t)
-	if servable && l.allDown() {
+// miss asks others. e is what may be served when they do not answer, or nil.
+func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry) (*Entry, Source, error) {
+	if e != nil && l.allDown() {
 		return l.unconfirmed(h, e)
 	}
 	var giveUp <-chan time.Time // nil waits for ever: a fill has its own limit
-	if servable {
+	if e != nil {
 		timer := time.NewTimer(patience)
 		defer timer.Stop()
 		giveUp = timer.C
@@ -192,7 +198,7 @@ func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int
 	switch {
 	case err == nil:
 		return got.entry, got.source, nil
-	case servable:
+	case e != nil:
 		return l.unconfirmed(h, e)
 	default:
 		return nil, Origin, err
@@ -273,4 +279,4 @@ func (l *Lookup) flush(why reason) {
 }
 
 // Empty says whether L1 holds nothing, for the readiness check.
-func (l *Lookup) Empty() bool { return l.l1.empty() }
+func (l *Lookup) Empty() bool { return l.l1.bytes() == 0 }

@@ -142,15 +142,15 @@ func (h *Handler) answer(ctx context.Context, rc *fasthttp.RequestCtx, now time.
 	if timing := h.timing[source]; timing != nil {
 		rc.Response.Header.SetBytesV("Server-Timing", timing)
 	}
-	if h.link(rc, e, now) && rc.IsGet() {
-		h.click(rc, e, query, now) //nolint:contextcheck // a click outlives its request and the server
+	if h.link(rc, &e, now) && rc.IsGet() {
+		h.click(rc, &e, query, now) //nolint:contextcheck // a click outlives its request and the server
 	}
 	return int(source)
 }
 
 // find looks a key up, past this process's memory when a monitor asks: it comes for
 // every link, and would push out those that people visit.
-func (h *Handler) find(ctx context.Context, rc *fasthttp.RequestCtx, key []byte, now time.Time) (*lookup.Entry, lookup.Source, error) {
+func (h *Handler) find(ctx context.Context, rc *fasthttp.RequestCtx, key []byte, now time.Time) (lookup.Entry, lookup.Source, error) {
 	if h.monitors.match(rc.Request.Header.UserAgent()) {
 		return h.lookup.Probe(ctx, key, now)
 	}
