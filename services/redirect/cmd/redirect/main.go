@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -23,6 +24,10 @@ import (
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
+
+// replicaLag is many times what a replica that follows its primary is behind. One that
+// has lost it answers no reads where replica-serve-stale-data is no.
+const replicaLag = 10 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -74,7 +79,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	links, err := lookup.New(linkcache.NewStore(client), lookup.NewOriginClient(s.OriginURL),
-		lookup.Settings{MaxBytes: s.L1MaxBytes, TTL: s.L1TTL}, registry, log)
+		lookup.Settings{MaxBytes: s.L1MaxBytes, TTL: s.L1TTL, ReplicaLag: replicaLag}, registry, log)
 	if err != nil {
 		producer.Client().Close()
 		return err

@@ -68,22 +68,28 @@ type Settings struct {
 	MaxBytes int64         // what L1 may take, see Resident
 	Counters int64         // how many count visits, 0 for as many as MaxBytes asks for
 	TTL      time.Duration // how long an entry is trusted, jittered by a tenth
+	// ReplicaLag is how far behind a replica may be that answers reads. For so long after
+	// something may have been missed the primary is read.
+	ReplicaLag time.Duration
 }
 
 // Lookup finds records. It is safe for concurrent use.
 type Lookup struct {
-	l1      *l1
-	records records
-	origin  *OriginClient
-	ttl     time.Duration
-	base    time.Time
-	log     *slog.Logger
-	metrics metrics
+	l1         *l1
+	records    records
+	origin     *OriginClient
+	ttl        time.Duration
+	replicaLag time.Duration
+	base       time.Time
+	log        *slog.Logger
+	metrics    metrics
 
 	floors  floors
 	epoch   atomic.Uint64
 	lease   atomic.Int64 // until when the channel is trusted, see since
 	filling atomic.Bool  // Redis may lack records or hold old ones
+
+	primaryUntil atomic.Int64 // until when the nearest replica is not asked, see since
 
 	flights       flights
 	probes        flights       // those of monitors, which store nothing
@@ -118,6 +124,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		records:       store,
 		origin:        origin,
 		ttl:           settings.TTL,
+		replicaLag:    settings.ReplicaLag,
 		base:          time.Now(),
 		log:           log,
 		metrics:       newMetrics(registry, cache.bytes),
@@ -274,8 +281,16 @@ func (l *Lookup) invalidate(keys []string, revision uint64, why reason) {
 // flush makes every entry ask again. Nothing is thrown away: what cannot be
 // confirmed may have to be served.
 func (l *Lookup) flush(why reason) {
-	l.epoch.Add(1)
+	l.turn()
 	l.metrics.invalidation[why].Inc()
+}
+
+// turn begins an epoch. What was missed has no floor, by which a replica that lags would
+// be found out: until none can, the primary is asked. This comes first: a fill that sees
+// the new epoch must see it.
+func (l *Lookup) turn() {
+	l.primaryUntil.Store(l.since(time.Now()) + int64(l.replicaLag))
+	l.epoch.Add(1)
 }
 
 // Empty says whether L1 holds nothing, for the readiness check.
