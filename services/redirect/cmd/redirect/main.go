@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,9 +27,9 @@ import (
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
 
-// l1Counters is ten for each of a million links, which is about what the default
-// memory holds. They take 40 MB beside it.
-const l1Counters = 10_000_000
+// replicaLag is many times what a replica that follows its primary is behind. One that
+// has lost it answers no reads where replica-serve-stale-data is no.
+const replicaLag = 10 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -51,6 +52,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	log = log.With("region", s.Region, "edge", s.EdgeName)
 	registry := telemetry.NewRegistry()
+	limitMemory(s)
 
 	public, err := httpserver.Listen(ctx, s.HTTPAddr)
 	if err != nil {
@@ -79,7 +81,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	links, err := lookup.New(linkcache.NewStore(client), lookup.NewOriginClient(s.OriginURL),
-		lookup.Settings{MaxBytes: s.L1MaxBytes, Counters: l1Counters, TTL: s.L1TTL}, registry, log)
+		lookup.Settings{MaxBytes: s.L1MaxBytes, TTL: s.L1TTL, ReplicaLag: replicaLag}, registry, log)
 	if err != nil {
 		producer.Client().Close()
 		return err

@@ -30,7 +30,7 @@ type answer struct {
 // fill asks L2 and the origin for a key and stores the answer in L1. Everything
 // that decides whether the answer may be trusted is read before anyone is asked.
 func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) {
-	epoch, began := l.epoch.Load(), l.since(time.Now())
+	epoch, began := l.epochOf(h), l.since(time.Now())
 	need := l.floors.at(h)
 	if held := l.l1.getString(h, key); held != nil {
 		need = max(need, held.Revision)
@@ -41,13 +41,17 @@ func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) 
 	}
 	e := a.entry
 	e.epoch, e.filled, e.fresh = epoch, began, began+l.life(e)
-	if a.source == Origin {
+	switch a.source {
+	case Origin:
 		e.confirmed = began + int64(confirmedFor)
+	case Stale:
+		e.fresh = began
+	case L1, L2:
 	}
 	if e.Version != 0 { // what is not there is asked for again when its time is over
-		e.refresh.Store(began + soft(e.fresh-began))
+		e.refresh = began + soft(e.fresh-began)
 	}
-	if a.keep && l.epoch.Load() == epoch && e.Revision >= l.floors.at(h) {
+	if a.keep && l.epochOf(h) == epoch && e.Revision >= l.floors.at(h) {
 		l.l1.set(h, e)
 		// An invalidation between the check and the set has deleted nothing yet.
 		if e.Revision < l.floors.at(h) {
@@ -77,10 +81,10 @@ func (l *Lookup) ask(ctx context.Context, key string, need uint64, trustL2 bool)
 	}
 	a, err := l.askOrigin(ctx, key, need)
 	if err != nil && !trustL2 {
-		// Better an answer that may be old than none. It is not kept: the next
-		// visitor asks again.
+		// Better an answer that may be old than none. It is kept and not trusted: the
+		// next visitor asks again, and is told nothing older.
 		if r, ok := l.readL2(ctx, key, need); ok && !r.Deleted() {
-			return answer{entry: newEntry(key, r), source: Stale}, nil
+			return answer{entry: newEntry(key, r), source: Stale, keep: true}, nil
 		}
 	}
 	return a, err
@@ -115,6 +119,8 @@ func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64) (answer
 		if r, ok := l.readL2(ctx, key, max(need, entry.Record.Revision+1)); ok {
 			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
 		}
+		// It was right when it was asked for, and is known to be old now.
+		return answer{entry: newEntry(key, entry.Record), source: Origin}, nil
 	}
 	return answer{entry: newEntry(key, entry.Record), source: Origin, keep: true}, nil
 }
@@ -126,6 +132,10 @@ func (l *Lookup) readL2(ctx context.Context, key string, need uint64) (linkcache
 	ctx, cancel := context.WithTimeout(ctx, l2Timeout)
 	defer cancel()
 	a, err := l.l2Breaker.Execute(func() (l2Answer, error) {
+		if l.since(time.Now()) < l.primaryUntil.Load() {
+			r, ok, err := l.records.GetNewest(ctx, key)
+			return l2Answer{record: r, ok: ok}, err
+		}
 		r, ok, err := l.records.Get(ctx, key)
 		if err == nil && need > 0 && (!ok || r.Revision < need) {
 			r, ok, err = l.records.GetNewest(ctx, key)

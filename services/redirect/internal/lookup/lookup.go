@@ -65,29 +65,36 @@ type records interface {
 
 // Settings of a Lookup.
 type Settings struct {
-	MaxBytes int64         // what L1 may cost
-	Counters int64         // ten for each entry that is expected to fit
+	MaxBytes int64         // what L1 may take, see Resident
+	Counters int64         // how many count visits, 0 for as many as MaxBytes asks for
 	TTL      time.Duration // how long an entry is trusted, jittered by a tenth
+	// ReplicaLag is how far behind a replica may be that answers reads. For so long after
+	// something may have been missed the primary is read.
+	ReplicaLag time.Duration
 }
 
 // Lookup finds records. It is safe for concurrent use.
 type Lookup struct {
-	l1      *l1
-	records records
-	origin  *OriginClient
-	ttl     time.Duration
-	base    time.Time
-	log     *slog.Logger
-	metrics metrics
+	l1         *l1
+	records    records
+	origin     *OriginClient
+	ttl        time.Duration
+	replicaLag time.Duration
+	base       time.Time
+	log        *slog.Logger
+	metrics    metrics
 
 	floors  floors
 	epoch   atomic.Uint64
 	lease   atomic.Int64 // until when the channel is trusted, see since
 	filling atomic.Bool  // Redis may lack records or hold old ones
 
+	primaryUntil atomic.Int64 // until when the nearest replica is not asked, see since
+
 	flights       flights
 	probes        flights       // those of monitors, which store nothing
 	refreshing    chan struct{} // one token for each refresh under way
+	refreshed     recent
 	asking        chan struct{} // one token for each question under way
 	l2Breaker     *gobreaker.CircuitBreaker[l2Answer]
 	originBreaker *gobreaker.CircuitBreaker[*eventspb.LinkChanged]
@@ -117,6 +124,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		records:       store,
 		origin:        origin,
 		ttl:           settings.TTL,
+		replicaLag:    settings.ReplicaLag,
 		base:          time.Now(),
 		log:           log,
 		metrics:       newMetrics(registry, cache.bytes),
@@ -143,62 +151,71 @@ func (l *Lookup) Run(ctx context.Context) error {
 // since is a time on this process's own clock, which no one sets back.
 func (l *Lookup) since(t time.Time) int64 { return int64(t.Sub(l.base)) }
 
-// Hit returns what this process holds of a key and trusts, or nil: then Find asks
-// others. It never waits. The context must outlive the request, because a refresh may:
-// never pass a request's own.
-func (l *Lookup) Hit(ctx context.Context, key []byte, now time.Time) *Entry {
+// Hit writes what this process holds of a key and trusts into e, or says false: then
+// Find asks others. It never waits. The context must outlive the request, because a
+// refresh may: never pass a request's own.
+func (l *Lookup) Hit(ctx context.Context, key []byte, now time.Time, e *Entry) bool {
 	h, t := l.l1.hash(key), l.since(now)
-	e := l.held(h, key)
-	if e == nil || !l.trusted(e, t) {
-		return nil
+	if !l.held(h, key, e) || !l.trusted(h, e, t) {
+		return false
 	}
 	l.hit(ctx, key, h, e, t)
-	return e
+	return true
 }
 
 // Find returns what is known of a key (package linkcache), as Hit does or by asking
 // others. The context must outlive the request, because a fill may.
-func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
+func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (Entry, Source, error) {
 	h, t := l.l1.hash(key), l.since(now)
-	e := l.held(h, key)
-	if e != nil && l.trusted(e, t) {
-		l.hit(ctx, key, h, e, t)
+	var e Entry
+	held := l.held(h, key, &e)
+	if held && l.trusted(h, &e, t) {
+		l.hit(ctx, key, h, &e, t)
 		return e, L1, nil
 	}
 	l.metrics.l1Miss.Inc()
-	if e != nil && t >= e.fresh {
+	if held && t >= e.fresh {
 		l.metrics.invalidation[byAge].Inc()
 	}
-	return l.miss(ctx, string(key), h, e, t)
+	var servable *Entry
+	if held && l.servable(&e, t) {
+		servable = &e
+	}
+	answer, source, err := l.miss(ctx, string(key), h, servable)
+	if err != nil {
+		return Entry{}, source, err
+	}
+	return *answer, source, nil
 }
 
-// held is the entry of a key, unless this process has heard of a newer one.
-func (l *Lookup) held(h uint64, key []byte) *Entry {
-	if e := l.l1.get(h, key); e != nil && e.Revision >= l.floors.at(h) {
-		return e
-	}
-	return nil
+// held writes the entry of a key into e, unless there is none or this process has heard
+// of a newer one.
+func (l *Lookup) held(h uint64, key []byte, e *Entry) bool {
+	return l.l1.get(h, key, e) && e.Revision >= l.floors.at(h)
 }
 
 func (l *Lookup) hit(ctx context.Context, key []byte, h uint64, e *Entry, t int64) {
 	l.metrics.l1Hit.Inc()
-	if due := e.refresh.Load(); t >= due {
-		l.refresh(ctx, key, h, e, due, t)
+	if t >= e.refresh {
+		l.refresh(ctx, key, h, t)
 	}
 }
 
-func (l *Lookup) trusted(e *Entry, t int64) bool {
-	return e.epoch == l.epoch.Load() && t < e.fresh && (t < l.lease.Load() || t < e.confirmed)
+// epochOf is the epoch of a key: how often all was flushed, and the floors of its shard.
+// Both only grow, so that the sum is another one after either.
+func (l *Lookup) epochOf(h uint64) uint64 { return l.epoch.Load() + l.floors.drops(h) }
+
+func (l *Lookup) trusted(h uint64, e *Entry, t int64) bool {
+	return e.epoch == l.epochOf(h) && t < e.fresh && (t < l.lease.Load() || t < e.confirmed)
 }
 
-// miss asks others. e is what L1 holds and does not trust, or nil.
-func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int64) (*Entry, Source, error) {
-	servable := e != nil && l.servable(e, t)
-	if servable && l.allDown() {
+// miss asks others. e is what may be served when they do not answer, or nil.
+func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry) (*Entry, Source, error) {
+	if e != nil && l.allDown() {
 		return l.unconfirmed(h, e)
 	}
 	var giveUp <-chan time.Time // nil waits for ever: a fill has its own limit
-	if servable {
+	if e != nil {
 		timer := time.NewTimer(patience)
 		defer timer.Stop()
 		giveUp = timer.C
@@ -210,7 +227,7 @@ func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int
 	switch {
 	case err == nil:
 		return got.entry, got.source, nil
-	case servable:
+	case e != nil:
 		return l.unconfirmed(h, e)
 	default:
 		return nil, Origin, err
@@ -239,7 +256,7 @@ func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) 
 			last.entry = nil
 			continue
 		}
-		if last.entry.epoch == l.epoch.Load() {
+		if last.entry.epoch == l.epochOf(h) {
 			break
 		}
 	}
@@ -274,7 +291,7 @@ func (l *Lookup) invalidate(keys []string, revision uint64, why reason) {
 		// The floor first: whoever stores from here on sees it, and whoever stored
 		// before is deleted below.
 		if l.floors.raise(h, revision, now) {
-			l.flush(byGap)
+			l.metrics.floorsDropped.Inc()
 		}
 		if e := l.l1.getString(h, key); e == nil || e.Revision < revision {
 			l.l1.del(h)
@@ -286,8 +303,16 @@ func (l *Lookup) invalidate(keys []string, revision uint64, why reason) {
 // flush makes every entry ask again. Nothing is thrown away: what cannot be
 // confirmed may have to be served.
 func (l *Lookup) flush(why reason) {
-	l.epoch.Add(1)
+	l.turn()
 	l.metrics.invalidation[why].Inc()
+}
+
+// turn begins an epoch. What was missed has no floor, by which a replica that lags would
+// be found out: until none can, the primary is asked. This comes first: a fill that sees
+// the new epoch must see it.
+func (l *Lookup) turn() {
+	l.primaryUntil.Store(l.since(time.Now()) + int64(l.replicaLag))
+	l.epoch.Add(1)
 }
 
 // Empty says whether L1 holds nothing, for the readiness check.

@@ -17,6 +17,7 @@ type worker struct {
 	names [maxHost + maxSlug + 16]byte
 	room  [keyRoom]byte
 	tally tally
+	entry lookup.Entry
 
 	location []byte // of a link that forwards its visitors' query
 }
@@ -32,11 +33,10 @@ func (w *worker) Answer(ctx context.Context, req *http1.Request, res *http1.Resp
 			if ask.monitor {
 				return false
 			}
-			e := w.lookup.Hit(ctx, ask.key, req.Time)
-			if e == nil {
+			if !w.lookup.Hit(ctx, ask.key, req.Time, &w.entry) {
 				return false
 			}
-			w.link(req, res, e, lookup.L1, ask.query)
+			w.link(req, res, &w.entry, lookup.L1, ask.query)
 			w.tally.add(lookup.L1, req.Time)
 			w.metrics.answered(res.Code())
 			return true
@@ -59,7 +59,7 @@ func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Respon
 	if err != nil {
 		w.unavailable(res, noIndex)
 	} else {
-		w.link(req, res, e, source, ask.query)
+		w.link(req, res, &e, source, ask.query)
 	}
 	w.tally.add(source, req.Time)
 	w.metrics.answered(res.Code())
