@@ -61,6 +61,7 @@ type records interface {
 	Get(ctx context.Context, key string) (linkcache.Record, bool, error)
 	GetNewest(ctx context.Context, key string) (linkcache.Record, bool, error)
 	Put(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
+	Replace(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
 }
 
 // Settings of a Lookup.
@@ -81,6 +82,7 @@ type Lookup struct {
 	metrics metrics
 
 	floors  floors
+	purges  purges
 	epoch   atomic.Uint64
 	lease   atomic.Int64 // until when the channel is trusted, see since
 	filling atomic.Bool  // Redis may lack records or hold old ones
@@ -129,10 +131,18 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 	}, nil
 }
 
-// Run waits until ctx is done and the fills under way have ended. Nothing may be
-// looked up after that.
+// Run forgets old purges until ctx is done, and then waits until the fills under way
+// have ended. Nothing may be looked up after that.
 func (l *Lookup) Run(ctx context.Context) error {
-	<-ctx.Done()
+	sweep := time.NewTicker(sweepEvery)
+	defer sweep.Stop()
+	for ctx.Err() == nil {
+		select {
+		case now := <-sweep.C:
+			l.purges.sweep(l.since(now))
+		case <-ctx.Done():
+		}
+	}
 	l.flights.running.Wait()
 	l.probes.running.Wait()
 	l.l1.cache.Close()
@@ -148,7 +158,7 @@ func (l *Lookup) since(t time.Time) int64 { return int64(t.Sub(l.base)) }
 func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
 	h, t := l.l1.hash(key), l.since(now)
 	e := l.l1.get(h, key)
-	if e != nil && e.Revision < l.floors.at(h) {
+	if e != nil && l.outdated(h, e) {
 		e = nil
 	}
 	if e != nil && l.trusted(e, t) {
@@ -163,6 +173,12 @@ func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, S
 		l.metrics.invalidation[byAge].Inc()
 	}
 	return l.miss(ctx, string(key), h, e, t)
+}
+
+// outdated says whether an entry is below what has been heard of its key, or was read
+// before the key was purged: it is not to be served, however it got here.
+func (l *Lookup) outdated(h uint64, e *Entry) bool {
+	return e.Revision < l.floors.at(h) || l.purges.void(h, e.filled)
 }
 
 func (l *Lookup) trusted(e *Entry, t int64) bool {
@@ -213,7 +229,7 @@ func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) 
 			return found{}, fl.err
 		}
 		last = fl.found
-		if last.entry.Revision < l.floors.at(h) {
+		if l.outdated(h, last.entry) {
 			last.entry = nil
 			continue
 		}
@@ -233,7 +249,7 @@ func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) 
 // unconfirmed serves what L1 holds because nobody answered in time, unless this
 // process itself has heard of something newer.
 func (l *Lookup) unconfirmed(h uint64, e *Entry) (*Entry, Source, error) {
-	if e.Revision < l.floors.at(h) {
+	if l.outdated(h, e) {
 		return nil, Stale, ErrUnavailable
 	}
 	l.metrics.stale.Inc()
