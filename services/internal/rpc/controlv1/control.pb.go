@@ -321,8 +321,7 @@ type ConfirmRequest struct {
 	// Whether the memory of the edge is as the command wants it.
 	MemoryDone bool `protobuf:"varint,3,opt,name=memory_done,json=memoryDone" json:"memory_done,omitempty"`
 	// Whether the region's Redis is.
-	RedisDone     bool   `protobuf:"varint,4,opt,name=redis_done,json=redisDone" json:"redis_done,omitempty"`
-	DurationUs    uint64 `protobuf:"varint,5,opt,name=duration_us,json=durationUs" json:"duration_us,omitempty"`
+	RedisDone     bool `protobuf:"varint,4,opt,name=redis_done,json=redisDone" json:"redis_done,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -383,13 +382,6 @@ func (x *ConfirmRequest) GetRedisDone() bool {
 		return x.RedisDone
 	}
 	return false
-}
-
-func (x *ConfirmRequest) GetDurationUs() uint64 {
-	if x != nil {
-		return x.DurationUs
-	}
-	return 0
 }
 
 type ConfirmResponse struct {
@@ -532,7 +524,7 @@ const file_linkstream_control_v1_control_proto_rawDesc = "" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
 	"KIND_PURGE\x10\x01\x12\x10\n" +
-	"\fKIND_PREWARM\x10\x02\"\xc1\x01\n" +
+	"\fKIND_PREWARM\x10\x02\"\xa0\x01\n" +
 	"\x0eConfirmRequest\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12/\n" +
@@ -540,9 +532,7 @@ const file_linkstream_control_v1_control_proto_rawDesc = "" +
 	"\vmemory_done\x18\x03 \x01(\bR\n" +
 	"memoryDone\x12\x1d\n" +
 	"\n" +
-	"redis_done\x18\x04 \x01(\bR\tredisDone\x12\x1f\n" +
-	"\vduration_us\x18\x05 \x01(\x04R\n" +
-	"durationUs\"\x11\n" +
+	"redis_done\x18\x04 \x01(\bR\tredisDone\"\x11\n" +
 	"\x0fConfirmResponse\"?\n" +
 	"\fLeaveRequest\x12/\n" +
 	"\x04edge\x18\x01 \x01(\v2\x1b.linkstream.control.v1.EdgeR\x04edge\"\x0f\n" +
