@@ -203,8 +203,9 @@ func TestAConfirmationThatGotLostIsMadeAgain(t *testing.T) {
 	facttest.Eventually(t, "it is confirmed", func() bool { return with(l, func() bool { return len(l.confirmed) == 1 }) })
 }
 
-// Guards I24: an edge asks for what it may have missed, at its start and whenever it
-// was cut off.
+// An edge asks for what it may have missed, at its start and whenever it was cut off.
+//
+// Guards I24.
 func TestAfterALostPollEverythingIsAskedFor(t *testing.T) {
 	l, c := &links{}, &caches{redis: true}
 	start(t, l, c)

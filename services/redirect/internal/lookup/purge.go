@@ -17,9 +17,10 @@ const (
 	// markLife is how long a purge is remembered after it has replaced the copy in Redis:
 	// longer than any fill takes, and than a replica that still answers may lag.
 	markLife = time.Minute
-	// maxMarks bounds the memory, to about 1 MB. A purge beyond it is refused, and its
-	// caller counts an edge that did not confirm.
-	maxMarks = 1 << 14
+	// marksPerShard bounds the memory: 256 x 128 marks of some 50 bytes are 2 MB. A purge
+	// beyond it is refused, and its caller counts an edge that did not confirm.
+	purgeShards   = 256
+	marksPerShard = 128
 	// sweepEvery is how often marks are looked through for those that are over.
 	sweepEvery = 10 * time.Second
 )
@@ -49,81 +50,94 @@ type mark struct {
 //
 // Two keys with one hash share a mark: one of them is asked for once more.
 type purges struct {
+	shards [purgeShards]purgeShard
+}
+
+type purgeShard struct {
 	any   atomic.Bool // nearly always false, and then nobody takes the lock
 	mu    sync.RWMutex
 	marks map[uint64]mark
 }
 
+func (p *purges) shard(h uint64) *purgeShard { return &p.shards[h%purgeShards] }
+
 // begin makes void what was read of a key up to now, and keeps fills from Redis. It
 // returns the time by which settle knows the mark.
 func (p *purges) begin(h uint64, clock func() int64) (int64, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.marks == nil {
-		p.marks = make(map[uint64]mark)
+	s := p.shard(h)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.marks == nil {
+		s.marks = make(map[uint64]mark)
 	}
-	if _, again := p.marks[h]; !again && len(p.marks) >= maxMarks {
-		p.drop(clock())
-		if len(p.marks) >= maxMarks {
+	if _, again := s.marks[h]; !again && len(s.marks) >= marksPerShard {
+		s.drop(clock())
+		if len(s.marks) >= marksPerShard {
 			return 0, errTooManyPurges
 		}
 	}
 	// Before the clock is read: a fill that reads a later time sees that there are
 	// marks, and finds this one once the lock is free.
-	p.any.Store(true)
+	s.any.Store(true)
 	at := clock()
-	p.marks[h] = mark{at: at, l2: l2Never}
+	s.marks[h] = mark{at: at, l2: l2Never}
 	return at, nil
 }
 
 // settle lets fills read Redis again, unless a later purge of the key has begun.
 func (p *purges) settle(h uint64, at, now int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m := p.marks[h]; m.at == at && m.l2 == l2Never {
-		p.marks[h] = mark{at: at, l2: l2Primary, until: now + int64(markLife)}
+	s := p.shard(h)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.marks[h]; m.at == at && m.l2 == l2Never {
+		s.marks[h] = mark{at: at, l2: l2Primary, until: now + int64(markLife)}
 	}
 }
 
 // sweep forgets what is over.
 func (p *purges) sweep(now int64) {
-	if !p.any.Load() {
-		return
+	for i := range p.shards {
+		s := &p.shards[i]
+		if !s.any.Load() {
+			continue
+		}
+		s.mu.Lock()
+		s.drop(now)
+		s.any.Store(len(s.marks) > 0)
+		s.mu.Unlock()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drop(now)
-	p.any.Store(len(p.marks) > 0)
 }
 
-func (p *purges) drop(now int64) {
-	for h, m := range p.marks {
+func (s *purgeShard) drop(now int64) {
+	for h, m := range s.marks {
 		if m.until != 0 && now >= m.until {
-			delete(p.marks, h)
+			delete(s.marks, h)
 		}
 	}
 }
 
 // void says whether what began to be read at a time is void.
 func (p *purges) void(h uint64, began int64) bool {
-	return p.any.Load() && p.voidMarked(h, began)
+	s := p.shard(h)
+	return s.any.Load() && s.void(h, began)
 }
 
-func (p *purges) voidMarked(h uint64, began int64) bool {
-	p.mu.RLock()
-	m, marked := p.marks[h]
-	p.mu.RUnlock()
+func (s *purgeShard) void(h uint64, began int64) bool {
+	s.mu.RLock()
+	m, marked := s.marks[h]
+	s.mu.RUnlock()
 	return marked && began <= m.at
 }
 
 // use says which copy in Redis may be believed.
 func (p *purges) use(h uint64) l2Use {
-	if !p.any.Load() {
+	s := p.shard(h)
+	if !s.any.Load() {
 		return l2Nearest
 	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.marks[h].l2
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.marks[h].l2
 }
 
 // Purge drops what is held of each entry's key, whatever its revision, replaces the

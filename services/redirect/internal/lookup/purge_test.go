@@ -163,8 +163,10 @@ func TestWhatWasPurgedIsNotServedStale(t *testing.T) {
 	}
 }
 
-// Guards I22 against every interleaving that chance finds: what a look-up gives that
-// began after a purge had returned was not read before it.
+// Every interleaving that chance finds: what a look-up gives that began after a purge
+// had returned was not read before it.
+//
+// Guards I22.
 func TestNothingReadBeforeAPurgeIsServedAfterIt(t *testing.T) {
 	w := newWorld(t)
 	const rounds, readers = 150, 6
@@ -205,11 +207,10 @@ func TestNothingReadBeforeAPurgeIsServedAfterIt(t *testing.T) {
 	running.Wait()
 }
 
-// A hit on another key looks at the mark that a purge has left, and allocates nothing.
+// A hit looks at the mark that a purge has left of its key, and allocates nothing.
 func TestHitAfterAPurgeStaysInBudget(t *testing.T) {
 	w := newWorld(t)
-	w.put(t, "a", 1, "https://a.test/")
-	w.purge(t, "b", 1, "https://b.test/")
+	w.purge(t, "a", 1, "https://a.test/")
 	w.becomesHit(t, "a", "https://a.test/")
 	ctx, key, now := context.WithoutCancel(t.Context()), []byte(linkcache.Key("s.test", "a")), time.Now()
 	w.setBeating(false) // it allocates
