@@ -2,6 +2,7 @@ package linkcache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -36,4 +37,48 @@ func (s *Store) Replace(ctx context.Context, entries []Entry) ([]Outcome, error)
 		return nil, fmt.Errorf("replacing %d link records: %w", len(entries), err)
 	}
 	return outcomes, nil
+}
+
+// overrule replaces one value by another, and gives way to any third.
+//
+//nolint:gochecknoglobals // a constant in all but type
+var overrule = redis.NewScript(`
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1
+`)
+
+// Overrule replaces a record that Replace has kept for newer, though truth, which asks
+// whoever knows, is older: a revision that was never given. truth is asked after the
+// record was read, so that it knows of all that may rightly be there. A deletion is
+// kept: nobody is led anywhere by it. The outcome is Stale if something else came to
+// stand there meanwhile, or if the record is as new as the truth.
+func (s *Store) Overrule(ctx context.Context, key string, truth func(ctx context.Context) (Record, error)) (Outcome, error) {
+	// A transaction is never sent to a replica.
+	pipe := s.client.TxPipeline()
+	answer := pipe.Get(ctx, key)
+	_, _ = pipe.Exec(ctx) // answer has the error
+	held, err := answer.Bytes()
+	switch {
+	case errors.Is(err, redis.Nil), redis.HasErrorPrefix(err, "WRONGTYPE"):
+		return Stale, nil // Replace has written it, so somebody else was here since
+	case err != nil:
+		return Stale, fmt.Errorf("reading %s: %w", key, err)
+	}
+	right, err := truth(ctx)
+	if err != nil {
+		return Stale, err
+	}
+	if r, err := Decode(held); err == nil && (r.Deleted() || r.Revision <= right.Revision) {
+		return Stale, nil
+	}
+	value, err := right.Encode()
+	if err != nil {
+		return Stale, err
+	}
+	n, err := overrule.Run(ctx, s.client, []string{key}, held, value, TTL.Milliseconds()).Int64()
+	if err != nil {
+		return Stale, fmt.Errorf("overruling %s: %w", key, err)
+	}
+	return Outcome(n), nil
 }

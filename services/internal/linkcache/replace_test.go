@@ -1,6 +1,8 @@
 package linkcache_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -43,5 +45,49 @@ func TestAPurgeReplacesEverythingButANewerRecord(t *testing.T) {
 	}
 	if _, err := store.Replace(t.Context(), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestARevisionThatWasNeverGivenIsOverruled(t *testing.T) {
+	client := redistest.Start(t).Client(t)
+	store := linkcache.NewStore(client)
+	const key = "redirect:s.test:a"
+	check := func(holds string, revision uint64, want linkcache.Outcome, left string, meanwhile ...string) {
+		t.Helper()
+		if err := client.Set(t.Context(), key, holds, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := store.Overrule(t.Context(), key, func(ctx context.Context) (linkcache.Record, error) {
+			for _, value := range meanwhile {
+				if err := client.Set(ctx, key, value, 0).Err(); err != nil {
+					t.Error(err)
+				}
+			}
+			return entry(key, revision, "https://right.test/").Record, nil
+		})
+		if err != nil || got != want {
+			t.Errorf("Overrule over %s = %v, %v; want %v", holds, got, err, want)
+		}
+		if r, ok, err := store.Get(t.Context(), key); err != nil || !ok || r.Destination != left {
+			t.Errorf("after Overrule over %s the key holds %+v, %t, %v; want %q", holds, r, ok, err, left)
+		}
+	}
+	check(`{"d":"https://wrong.test/","r":900,"v":1}`, 5, linkcache.Applied, "https://right.test/")
+	check(`{"d":"https://newer.test/","r":6,"v":1}`, 6, linkcache.Stale, "https://newer.test/") // the truth has caught up
+	check(`{"d":"","f":32768,"r":900,"v":1}`, 5, linkcache.Stale, "")
+	check(`{"d":"https://wrong.test/","r":900,"v":1}`, 5, linkcache.Stale, "https://other.test/", `{"d":"https://other.test/","r":7,"v":1}`)
+
+	if err := client.Del(t.Context(), key).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.Overrule(t.Context(), key, nil); err != nil || got != linkcache.Stale {
+		t.Errorf("Overrule of nothing = %v, %v", got, err)
+	}
+	away := errors.New("nobody knows")
+	if err := client.Set(t.Context(), key, `{"d":"https://wrong.test/","r":900,"v":1}`, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Overrule(t.Context(), key, func(context.Context) (linkcache.Record, error) { return linkcache.Record{}, away }); !errors.Is(err, away) {
+		t.Errorf("Overrule without the truth = %v", err)
 	}
 }

@@ -62,6 +62,7 @@ type records interface {
 	GetNewest(ctx context.Context, key string) (linkcache.Record, bool, error)
 	Put(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
 	Replace(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
+	Overrule(ctx context.Context, key string, truth func(ctx context.Context) (linkcache.Record, error)) (linkcache.Outcome, error)
 }
 
 // Settings of a Lookup.

@@ -163,7 +163,7 @@ func (l *Lookup) Purge(ctx context.Context, entries []linkcache.Entry) (redisDon
 	// Past the circuit breaker: a take-down is worth a try.
 	ctx, cancel := context.WithTimeout(ctx, replaceTimeout)
 	defer cancel()
-	if _, err := l.records.Replace(ctx, entries); err != nil {
+	if err := l.replace(ctx, entries); err != nil {
 		l.metrics.l2Fail.Inc()
 		l.log.WarnContext(ctx, "a purge did not reach redis: its keys are asked of the origin", "err", err)
 		return false, nil
@@ -172,4 +172,47 @@ func (l *Lookup) Purge(ctx context.Context, entries []linkcache.Entry) (redisDon
 		l.purges.settle(l.l1.hashString(entry.Key), marks[i], clock())
 	}
 	return true, nil
+}
+
+// replace puts entries into Redis. What Redis holds to be newer than an entry may have
+// changed since the purge was asked for, or have a revision that nobody gave: the
+// origin knows.
+func (l *Lookup) replace(ctx context.Context, entries []linkcache.Entry) error {
+	outcomes, err := l.records.Replace(ctx, entries)
+	if err != nil {
+		return err
+	}
+	for i, entry := range entries {
+		if outcomes[i] != linkcache.Stale {
+			continue
+		}
+		outcome, err := l.records.Overrule(ctx, entry.Key, func(ctx context.Context) (linkcache.Record, error) { return l.truth(ctx, entry) })
+		if err != nil {
+			return err
+		}
+		if outcome == linkcache.Applied {
+			l.log.WarnContext(ctx, "redis held a record with a revision that was never given", "key", entry.Key)
+		}
+	}
+	return nil
+}
+
+// truth is what lives at an address now, as the origin has it.
+func (l *Lookup) truth(ctx context.Context, entry linkcache.Entry) (linkcache.Record, error) {
+	link, err := l.resolve(ctx, entry.Key)
+	if err != nil {
+		return linkcache.Record{}, err
+	}
+	if link != nil {
+		found, err := linkcache.Entries(link)
+		if err != nil {
+			return linkcache.Record{}, err
+		}
+		if found[0].Key == entry.Key {
+			return found[0].Record, nil
+		}
+	}
+	gone := entry.Record // nothing lives there
+	gone.Destination, gone.Fallback, gone.Flags = "", "", linkcache.FlagDeleted
+	return gone, nil
 }

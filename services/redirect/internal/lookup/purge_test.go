@@ -61,12 +61,31 @@ func TestAPurgeOfADeletedLinkLeavesItsMarker(t *testing.T) {
 	w.leads(t, "a", "", lookup.L2)
 }
 
+// The link was changed after the purge was asked for.
 func TestAPurgeKeepsANewerRecord(t *testing.T) {
 	w := newWorld(t)
+	w.origin.Put(change("a", 4, "https://newer.test/"))
 	w.put(t, "a", 4, "https://newer.test/")
 	w.becomesHit(t, "a", "https://newer.test/")
 	w.purge(t, "a", 3, "https://right.test/")
 	w.leads(t, "a", "https://newer.test/", lookup.L2)
+}
+
+// A revision that nobody gave would win against every change to come.
+func TestAPurgeEndsACopyWithARevisionThatWasNeverGiven(t *testing.T) {
+	w := newWorld(t)
+	w.corrupt(t, "a", 900, "https://wrong.test/")
+	w.becomesHit(t, "a", "https://wrong.test/")
+	w.origin.Put(change("a", 3, "https://right.test/"))
+	if !w.purge(t, "a", 3, "https://right.test/") {
+		t.Error("Redis was not reached")
+	}
+	w.leads(t, "a", "https://right.test/", lookup.L2)
+	w.becomesHit(t, "a", "https://right.test/")
+	w.corrupt(t, "b", 900, "https://wrong.test/")
+	w.becomesHit(t, "b", "https://wrong.test/")
+	w.purge(t, "b", 3, "") // deleted
+	w.leads(t, "b", "", lookup.L2)
 }
 
 // The fill has the wrong copy in its hands when the purge begins, and brings it after
