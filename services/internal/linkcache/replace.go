@@ -50,9 +50,11 @@ return 1
 
 // Overrule replaces a record that Replace has kept for newer, though truth, which asks
 // whoever knows, is older: a revision that was never given. truth is asked after the
-// record was read, so that it knows of all that may rightly be there. A deletion is
-// kept: nobody is led anywhere by it. The outcome is Stale if something else came to
-// stand there meanwhile, or if the record is as new as the truth.
+// record was read, so that it knows of all that may rightly be there. The outcome is
+// Applied if a revision that was never given was replaced, Same if the truth has that
+// revision or a newer one and stands there now, and Stale if nothing was done: for a
+// deletion, by which nobody is led anywhere, and if something else came to stand there
+// meanwhile.
 func (s *Store) Overrule(ctx context.Context, key string, truth func(ctx context.Context) (Record, error)) (Outcome, error) {
 	// A transaction is never sent to a replica.
 	pipe := s.client.TxPipeline()
@@ -69,9 +71,11 @@ func (s *Store) Overrule(ctx context.Context, key string, truth func(ctx context
 	if err != nil {
 		return Stale, err
 	}
-	if r, err := Decode(held); err == nil && (r.Deleted() || r.Revision <= right.Revision) {
+	r, err := Decode(held)
+	if err == nil && r.Deleted() {
 		return Stale, nil
 	}
+	given := err == nil && r.Revision <= right.Revision
 	value, err := right.Encode()
 	if err != nil {
 		return Stale, err
@@ -79,6 +83,9 @@ func (s *Store) Overrule(ctx context.Context, key string, truth func(ctx context
 	n, err := overrule.Run(ctx, s.client, []string{key}, held, value, TTL.Milliseconds()).Int64()
 	if err != nil {
 		return Stale, fmt.Errorf("overruling %s: %w", key, err)
+	}
+	if Outcome(n) == Applied && given {
+		return Same, nil
 	}
 	return Outcome(n), nil
 }

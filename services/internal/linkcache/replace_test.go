@@ -73,7 +73,7 @@ func TestARevisionThatWasNeverGivenIsOverruled(t *testing.T) {
 		}
 	}
 	check(`{"d":"https://wrong.test/","r":900,"v":1}`, 5, linkcache.Applied, "https://right.test/")
-	check(`{"d":"https://newer.test/","r":6,"v":1}`, 6, linkcache.Stale, "https://newer.test/") // the truth has caught up
+	check(`{"d":"https://newer.test/","r":6,"v":1}`, 6, linkcache.Same, "https://right.test/") // the truth has caught up
 	check(`{"d":"","f":32768,"r":900,"v":1}`, 5, linkcache.Stale, "")
 	check(`{"d":"https://wrong.test/","r":900,"v":1}`, 5, linkcache.Stale, "https://other.test/", `{"d":"https://other.test/","r":7,"v":1}`)
 

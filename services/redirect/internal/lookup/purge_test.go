@@ -69,6 +69,9 @@ func TestAPurgeKeepsANewerRecord(t *testing.T) {
 	w.becomesHit(t, "a", "https://newer.test/")
 	w.purge(t, "a", 3, "https://right.test/")
 	w.leads(t, "a", "https://newer.test/", lookup.L2)
+	w.corrupt(t, "a", 4, "https://wrong.test/")
+	w.purge(t, "a", 3, "https://right.test/")
+	w.leads(t, "a", "https://newer.test/", lookup.L2)
 }
 
 // A revision that nobody gave would win against every change to come.
