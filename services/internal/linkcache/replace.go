@@ -52,8 +52,8 @@ return 1
 // whoever knows, is older: a revision that was never given. truth is asked after the
 // record was read, so that it knows of all that may rightly be there. The outcome is
 // Applied if a revision that was never given was replaced, Same if the truth has that
-// revision or a newer one and stands there now, and Stale if nothing was done: for a
-// deletion, by which nobody is led anywhere, and if something else came to stand there
+// revision or a newer one and stands there now, and Stale if nothing was done: the
+// truth is a deletion and so is the record, or something else came to stand there
 // meanwhile.
 func (s *Store) Overrule(ctx context.Context, key string, truth func(ctx context.Context) (Record, error)) (Outcome, error) {
 	// A transaction is never sent to a replica.
@@ -72,7 +72,7 @@ func (s *Store) Overrule(ctx context.Context, key string, truth func(ctx context
 		return Stale, err
 	}
 	r, err := Decode(held)
-	if err == nil && r.Deleted() {
+	if err == nil && r.Deleted() && right.Deleted() {
 		return Stale, nil
 	}
 	given := err == nil && r.Revision <= right.Revision

@@ -74,9 +74,16 @@ func TestARevisionThatWasNeverGivenIsOverruled(t *testing.T) {
 	}
 	check(`{"d":"https://wrong.test/","r":900,"v":1}`, 5, linkcache.Applied, "https://right.test/")
 	check(`{"d":"https://newer.test/","r":6,"v":1}`, 6, linkcache.Same, "https://right.test/") // the truth has caught up
-	check(`{"d":"","f":32768,"r":900,"v":1}`, 5, linkcache.Stale, "")
+	check(`{"d":"","f":32768,"r":900,"v":1}`, 5, linkcache.Applied, "https://right.test/")
 	check(`{"d":"https://wrong.test/","r":900,"v":1}`, 5, linkcache.Stale, "https://other.test/", `{"d":"https://other.test/","r":7,"v":1}`)
 
+	if err := client.Set(t.Context(), key, `{"d":"","f":32768,"r":7,"v":1}`, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	gone := func(context.Context) (linkcache.Record, error) { return entry(key, 5, "").Record, nil }
+	if got, err := store.Overrule(t.Context(), key, gone); err != nil || got != linkcache.Stale {
+		t.Errorf("Overrule of a deletion by a deletion = %v, %v; want %v", got, err, linkcache.Stale)
+	}
 	if err := client.Del(t.Context(), key).Err(); err != nil {
 		t.Fatal(err)
 	}
