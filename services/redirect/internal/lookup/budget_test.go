@@ -30,7 +30,7 @@ var offerLinks = flag.Bool("offer-links", false, "be the process that TestTwoMil
 // made is an L2 which holds every link there can be: two million in a real Redis would
 // take more memory than what is measured. What it answers is decoded from what a Redis
 // would send.
-type made struct{}
+type made struct{ records } // no purges here
 
 func (made) Get(_ context.Context, key string) (linkcache.Record, bool, error) {
 	n, err := strconv.ParseUint(key[strings.LastIndexByte(key, ':')+1:], 16, 64)

@@ -31,6 +31,11 @@
 //  8. Never crowded out. What is asked for once does not displace what is visited all
 //     the time (the cache's admission), and a look-up for a monitor leaves no trace in
 //     L1 at all (probe.go).
+//  9. Never what was read before a purge. From a purge's first moment on, nothing of
+//     its key that was read before is stored or served, fresh or stale, whatever its
+//     revision: neither an entry, nor the answer of a fill under way. Until Redis holds
+//     the truth that the purge brought, the origin is asked; after that the primary,
+//     for as long as a replica may lag (purge.go).
 //
 // A hit allocates nothing and logs nothing.
 package lookup

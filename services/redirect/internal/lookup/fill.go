@@ -31,11 +31,12 @@ type answer struct {
 // that decides whether the answer may be trusted is read before anyone is asked.
 func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) {
 	epoch, began := l.epochOf(h), l.since(time.Now())
+	from := l.purges.use(h) // after began: see purges.begin
 	need := l.floors.at(h)
 	if held := l.l1.getString(h, key); held != nil {
 		need = max(need, held.Revision)
 	}
-	a, err := l.ask(ctx, key, need, began < l.lease.Load() && !l.filling.Load())
+	a, err := l.ask(ctx, key, need, from, began < l.lease.Load() && !l.filling.Load())
 	if err != nil {
 		return found{}, err
 	}
@@ -51,10 +52,10 @@ func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) 
 	if e.Version != 0 { // what is not there is asked for again when its time is over
 		e.refresh = began + soft(e.fresh-began)
 	}
-	if a.keep && l.epochOf(h) == epoch && e.Revision >= l.floors.at(h) {
+	if a.keep && l.epochOf(h) == epoch && !l.outdated(h, e) {
 		l.l1.set(h, e)
 		// An invalidation between the check and the set has deleted nothing yet.
-		if e.Revision < l.floors.at(h) {
+		if l.outdated(h, e) {
 			l.l1.del(h)
 		}
 	}
@@ -72,25 +73,25 @@ func (l *Lookup) life(e *Entry) int64 {
 }
 
 // ask asks L2, unless it cannot be trusted, then the origin. No answer is below
-// need.
-func (l *Lookup) ask(ctx context.Context, key string, need uint64, trustL2 bool) (answer, error) {
+// need. After a purge, from says which copy in L2 may be believed at all.
+func (l *Lookup) ask(ctx context.Context, key string, need uint64, from l2Use, trustL2 bool) (answer, error) {
 	if trustL2 {
-		if r, ok := l.readL2(ctx, key, need); ok {
+		if r, ok := l.readL2(ctx, key, need, from); ok {
 			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
 		}
 	}
-	a, err := l.askOrigin(ctx, key, need)
+	a, err := l.askOrigin(ctx, key, need, from)
 	if err != nil && !trustL2 {
 		// Better an answer that may be old than none. It is kept and not trusted: the
 		// next visitor asks again, and is told nothing older.
-		if r, ok := l.readL2(ctx, key, need); ok && !r.Deleted() {
+		if r, ok := l.readL2(ctx, key, need, from); ok && !r.Deleted() {
 			return answer{entry: newEntry(key, r), source: Stale, keep: true}, nil
 		}
 	}
 	return a, err
 }
 
-func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64) (answer, error) {
+func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64, from l2Use) (answer, error) {
 	link, err := l.resolve(ctx, key)
 	if err != nil {
 		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -114,9 +115,9 @@ func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64) (answer
 	if entry.Record.Revision < need {
 		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, errOldAnswer)
 	}
-	if l.writeL2(ctx, entry) == linkcache.Stale {
+	if outcome, _ := l.writeL2(ctx, entry); outcome == linkcache.Stale {
 		// Redis has heard of something newer: the origin was read before its commit.
-		if r, ok := l.readL2(ctx, key, max(need, entry.Record.Revision+1)); ok {
+		if r, ok := l.readL2(ctx, key, max(need, entry.Record.Revision+1), from); ok {
 			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
 		}
 		// It was right when it was asked for, and is known to be old now.
@@ -126,9 +127,17 @@ func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64) (answer
 }
 
 // readL2 says false for everything that is no answer: nothing there, below need,
-// Redis away. When something is known to be there that the answer lacks, the
+// Redis away, or not to be believed after a purge. When something is known to be there that the answer lacks, the
 // nearest replica lags, and the primary is asked.
-func (l *Lookup) readL2(ctx context.Context, key string, need uint64) (linkcache.Record, bool) {
+func (l *Lookup) readL2(ctx context.Context, key string, need uint64, from l2Use) (linkcache.Record, bool) {
+	get := l.records.Get
+	switch from {
+	case l2Nearest:
+	case l2Primary:
+		get = l.records.GetNewest
+	case l2Never:
+		return linkcache.Record{}, false
+	}
 	ctx, cancel := context.WithTimeout(ctx, l2Timeout)
 	defer cancel()
 	a, err := l.l2Breaker.Execute(func() (l2Answer, error) {
@@ -136,7 +145,7 @@ func (l *Lookup) readL2(ctx context.Context, key string, need uint64) (linkcache
 			r, ok, err := l.records.GetNewest(ctx, key)
 			return l2Answer{record: r, ok: ok}, err
 		}
-		r, ok, err := l.records.Get(ctx, key)
+		r, ok, err := get(ctx, key)
 		if err == nil && need > 0 && (!ok || r.Revision < need) {
 			r, ok, err = l.records.GetNewest(ctx, key)
 		}
@@ -156,7 +165,7 @@ func (l *Lookup) readL2(ctx context.Context, key string, need uint64) (linkcache
 
 // writeL2 saves the origin the next edge's question. What it cannot write, the
 // next edge asks.
-func (l *Lookup) writeL2(ctx context.Context, entry linkcache.Entry) linkcache.Outcome {
+func (l *Lookup) writeL2(ctx context.Context, entry linkcache.Entry) (linkcache.Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	outcome := linkcache.Applied
@@ -170,7 +179,7 @@ func (l *Lookup) writeL2(ctx context.Context, entry linkcache.Entry) linkcache.O
 	if err != nil {
 		l.metrics.l2Fail.Inc()
 	}
-	return outcome
+	return outcome, err
 }
 
 // resolve asks the origin, when it is this question's turn.

@@ -61,6 +61,8 @@ type records interface {
 	Get(ctx context.Context, key string) (linkcache.Record, bool, error)
 	GetNewest(ctx context.Context, key string) (linkcache.Record, bool, error)
 	Put(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
+	Replace(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
+	Overrule(ctx context.Context, key string, truth func(ctx context.Context) (linkcache.Record, error)) (linkcache.Outcome, error)
 }
 
 // Settings of a Lookup.
@@ -85,6 +87,7 @@ type Lookup struct {
 	metrics    metrics
 
 	floors  floors
+	purges  purges
 	epoch   atomic.Uint64
 	lease   atomic.Int64 // until when the channel is trusted, see since
 	filling atomic.Bool  // Redis may lack records or hold old ones
@@ -137,10 +140,18 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 	}, nil
 }
 
-// Run waits until ctx is done and the fills under way have ended. Nothing may be
-// looked up after that.
+// Run forgets old purges until ctx is done, and then waits until the fills under way
+// have ended. Nothing may be looked up after that.
 func (l *Lookup) Run(ctx context.Context) error {
-	<-ctx.Done()
+	sweep := time.NewTicker(sweepEvery)
+	defer sweep.Stop()
+	for ctx.Err() == nil {
+		select {
+		case now := <-sweep.C:
+			l.purges.sweep(l.since(now))
+		case <-ctx.Done():
+		}
+	}
 	l.flights.running.Wait()
 	l.probes.running.Wait()
 	l.l1.cache.Close()
@@ -188,10 +199,15 @@ func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (Entry, So
 	return *answer, source, nil
 }
 
-// held writes the entry of a key into e, unless there is none or this process has heard
-// of a newer one.
+// held writes the entry of a key into e, unless there is none or it is outdated.
 func (l *Lookup) held(h uint64, key []byte, e *Entry) bool {
-	return l.l1.get(h, key, e) && e.Revision >= l.floors.at(h)
+	return l.l1.get(h, key, e) && !l.outdated(h, e)
+}
+
+// outdated says whether an entry is below what has been heard of its key, or was read
+// before the key was purged: it is not to be served, however it got here.
+func (l *Lookup) outdated(h uint64, e *Entry) bool {
+	return e.Revision < l.floors.at(h) || l.purges.void(h, e.filled)
 }
 
 func (l *Lookup) hit(ctx context.Context, key []byte, h uint64, e *Entry, t int64) {
@@ -252,7 +268,7 @@ func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) 
 			return found{}, fl.err
 		}
 		last = fl.found
-		if last.entry.Revision < l.floors.at(h) {
+		if l.outdated(h, last.entry) {
 			last.entry = nil
 			continue
 		}
@@ -272,7 +288,7 @@ func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) 
 // unconfirmed serves what L1 holds because nobody answered in time, unless this
 // process itself has heard of something newer.
 func (l *Lookup) unconfirmed(h uint64, e *Entry) (*Entry, Source, error) {
-	if e.Revision < l.floors.at(h) {
+	if l.outdated(h, e) {
 		return nil, Stale, ErrUnavailable
 	}
 	l.metrics.stale.Inc()

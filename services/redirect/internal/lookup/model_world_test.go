@@ -117,7 +117,7 @@ func newRegion() *region {
 // startEdge starts a process which knows nothing.
 func (r *region) startEdge() {
 	origin := &OriginClient{rpc: asOrigin{r}, http: &http.Client{}}
-	l, err := New(asRecords{r}, origin, Settings{MaxBytes: 1 << 20, TTL: 10 * time.Second, ReplicaLag: 2 * lagAtMost}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	l, err := New(asRecords{region: r}, origin, Settings{MaxBytes: 1 << 20, TTL: 10 * time.Second, ReplicaLag: 2 * lagAtMost}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		panic(err)
 	}
@@ -128,7 +128,10 @@ func (r *region) startEdge() {
 
 // asRecords is the Redis as an edge sees it. What was read is decided before the answer
 // is held back, what is written after.
-type asRecords struct{ *region }
+type asRecords struct {
+	*region
+	records // no purges here
+}
 
 func (r asRecords) Get(ctx context.Context, key string) (linkcache.Record, bool, error) {
 	r.mu.Lock()

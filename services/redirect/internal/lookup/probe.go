@@ -30,10 +30,11 @@ func (l *Lookup) Probe(ctx context.Context, key []byte, now time.Time) (Entry, S
 // probe asks L2 and the origin, as fill does, and stores nothing here.
 func (l *Lookup) probe(ctx context.Context, key string, h uint64) (found, error) {
 	epoch, began := l.epochOf(h), l.since(time.Now())
-	a, err := l.ask(ctx, key, l.floors.at(h), began < l.lease.Load() && !l.filling.Load())
+	from := l.purges.use(h) // after began: see purges.begin
+	a, err := l.ask(ctx, key, l.floors.at(h), from, began < l.lease.Load() && !l.filling.Load())
 	if err != nil {
 		return found{}, err
 	}
-	a.entry.epoch = epoch
+	a.entry.epoch, a.entry.filled = epoch, began
 	return found{entry: a.entry, source: a.source}, nil
 }
