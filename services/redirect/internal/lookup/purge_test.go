@@ -120,7 +120,7 @@ func TestASlowProbeDoesNotServeWhatWasPurged(t *testing.T) {
 	late := make(chan result, 1)
 	go func() {
 		e, source, err := w.lookup.Probe(context.WithoutCancel(t.Context()), []byte(linkcache.Key("s.test", "a")), time.Now())
-		late <- result{e, source, err}
+		late <- result{&e, source, err}
 	}()
 	<-g.arrived
 	w.purge(t, "a", 3, "https://right.test/")
