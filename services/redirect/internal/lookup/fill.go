@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
@@ -35,7 +37,7 @@ func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) 
 	if held := l.l1.getString(h, key); held != nil {
 		need = max(need, held.Revision)
 	}
-	a, err := l.ask(ctx, key, need, began < l.lease.Load() && !l.filling.Load())
+	a, err := l.ask(ctx, key, need, l.trustsL2(began))
 	if err != nil {
 		return found{}, err
 	}
@@ -67,6 +69,10 @@ func (l *Lookup) life(e *Entry) int64 {
 	return int64(ttl) - rand.Int64N(int64(ttl)/10+1)
 }
 
+// trustsL2 says whether Redis may be asked first: not while it is being filled, nor
+// when the lease is about to end, because its answer would not outlive it.
+func (l *Lookup) trustsL2(t int64) bool { return !ending(t, l.lease.Load()) && !l.filling.Load() }
+
 // ask asks L2, unless it cannot be trusted, then the origin. No answer is below
 // need.
 func (l *Lookup) ask(ctx context.Context, key string, need uint64, trustL2 bool) (answer, error) {
@@ -75,12 +81,21 @@ func (l *Lookup) ask(ctx context.Context, key string, need uint64, trustL2 bool)
 			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
 		}
 	}
+	// Better an answer that may be old than none. It is not kept: the next visitor
+	// asks again. An origin that hangs is not waited for first.
+	old := func() (answer, bool) {
+		r, ok := l.readL2(ctx, key, need)
+		return answer{entry: newEntry(key, r), source: Stale}, ok && !r.Deleted()
+	}
+	if !trustL2 && l.originSilence.silent() && !l.l2Silence.silent() {
+		if a, ok := old(); ok {
+			return a, nil
+		}
+	}
 	a, err := l.askOrigin(ctx, key, need)
 	if err != nil && !trustL2 {
-		// Better an answer that may be old than none. It is not kept: the next
-		// visitor asks again.
-		if r, ok := l.readL2(ctx, key, need); ok && !r.Deleted() {
-			return answer{entry: newEntry(key, r), source: Stale}, nil
+		if a, ok := old(); ok {
+			return a, nil
 		}
 	}
 	return a, err
@@ -126,10 +141,12 @@ func (l *Lookup) readL2(ctx context.Context, key string, need uint64) (linkcache
 	ctx, cancel := context.WithTimeout(ctx, l2Timeout)
 	defer cancel()
 	a, err := l.l2Breaker.Execute(func() (l2Answer, error) {
+		answered := l.l2Silence.listen()
 		r, ok, err := l.records.Get(ctx, key)
 		if err == nil && need > 0 && (!ok || r.Revision < need) {
 			r, ok, err = l.records.GetNewest(ctx, key)
 		}
+		answered(err)
 		return l2Answer{record: r, ok: ok}, err
 	})
 	switch {
@@ -147,14 +164,24 @@ func (l *Lookup) readL2(ctx context.Context, key string, need uint64) (linkcache
 // writeL2 saves the origin the next edge's question. What it cannot write, the
 // next edge asks.
 func (l *Lookup) writeL2(ctx context.Context, entry linkcache.Entry) linkcache.Outcome {
+	outcome := linkcache.Applied
+	if l.l2Silence.silent() {
+		return outcome // whoever waits for the origin's answer does not wait for Redis too
+	}
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	outcome := linkcache.Applied
 	_, err := l.l2Breaker.Execute(func() (l2Answer, error) {
+		answered := l.l2Silence.listen()
 		outcomes, err := l.records.Put(ctx, []linkcache.Entry{entry})
 		if err == nil {
 			outcome = outcomes[0]
 		}
+		if _, refused := errors.AsType[redis.Error](err); refused {
+			// A primary without its replicas takes no writes, and answers what is asked.
+			l.metrics.l2Fail.Inc()
+			err = nil
+		}
+		answered(err)
 		return l2Answer{}, err
 	})
 	if err != nil {
@@ -180,7 +207,9 @@ func (l *Lookup) resolve(ctx context.Context, key string) (*eventspb.LinkChanged
 	}
 	return l.originBreaker.Execute(func() (*eventspb.LinkChanged, error) {
 		l.metrics.originRequest.Inc()
+		answered := l.originSilence.listen()
 		link, err := l.origin.Resolve(ctx, host, slug)
+		answered(err)
 		if err != nil {
 			l.metrics.originFail.Inc()
 		}

@@ -29,6 +29,11 @@ const (
 	Lease = 1500 * time.Millisecond
 	// confirmedFor is how long an answer of the origin is trusted without a lease.
 	confirmedFor = time.Second
+	// confirmAhead is how long before an entry's trust ends a hit has it confirmed by
+	// the origin, behind its back: so a link that people visit is not waited for when
+	// Redis falls silent. confirmAgain is after what time that is tried again.
+	confirmAhead = 400 * time.Millisecond
+	confirmAgain = 150 * time.Millisecond
 	// StaleFor bounds how long an entry is served that nobody could confirm.
 	StaleFor = 24 * time.Hour
 
@@ -85,6 +90,8 @@ type Lookup struct {
 	lease   atomic.Int64 // until when the channel is trusted, see since
 	filling atomic.Bool  // Redis may lack records or hold old ones
 
+	l2Silence     silence
+	originSilence silence
 	flights       flights
 	probes        flights       // those of monitors, which store nothing
 	refreshing    chan struct{} // one token for each refresh under way
@@ -132,7 +139,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 // Run waits until ctx is done and the fills under way have ended. Nothing may be
 // looked up after that.
 func (l *Lookup) Run(ctx context.Context) error {
-	<-ctx.Done()
+	l.probeSilent(ctx)
 	l.flights.running.Wait()
 	l.probes.running.Wait()
 	l.l1.cache.Close()
@@ -151,12 +158,14 @@ func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, S
 	if e != nil && e.Revision < l.floors.at(h) {
 		e = nil
 	}
-	if e != nil && l.trusted(e, t) {
-		l.metrics.l1Hit.Inc()
-		if due := e.refresh.Load(); t >= due {
-			l.refresh(ctx, key, h, e, due, t)
+	if e != nil {
+		if end := l.trustEnds(e); t < end {
+			l.metrics.l1Hit.Inc()
+			if due := e.refresh.Load(); t >= due || (e.Found && ending(t, end) && due-t > int64(confirmAgain)) {
+				l.refresh(ctx, key, h, e, due, t, end)
+			}
+			return e, L1, nil
 		}
-		return e, L1, nil
 	}
 	l.metrics.l1Miss.Inc()
 	if e != nil && t >= e.fresh {
@@ -165,23 +174,31 @@ func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, S
 	return l.miss(ctx, string(key), h, e, t)
 }
 
-func (l *Lookup) trusted(e *Entry, t int64) bool {
-	return e.epoch == l.epoch.Load() && t < e.fresh && (t < l.lease.Load() || t < e.confirmed)
+// trustEnds is until when an entry is trusted, as things stand.
+func (l *Lookup) trustEnds(e *Entry) int64 {
+	if e.epoch != l.epoch.Load() {
+		return 0
+	}
+	return min(e.fresh, max(l.lease.Load(), e.confirmed))
 }
+
+// ending says that trust that ends at end is about to: heartbeats are late, or only
+// the origin vouches for the entry.
+func ending(t, end int64) bool { return end-t < int64(confirmAhead) }
 
 // miss asks others. e is what L1 holds and does not trust, or nil.
 func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int64) (*Entry, Source, error) {
 	servable := e != nil && l.servable(e, t)
-	if servable && l.allDown() {
+	if servable && l.nobodyAnswers() {
+		l.askBehind(ctx, key, h)
 		return l.unconfirmed(h, e)
 	}
-	var giveUp <-chan time.Time // nil waits for ever: a fill has its own limit
+	var limit impatience
 	if servable {
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
-		giveUp = timer.C
+		limit = newImpatience()
+		defer limit.stop()
 	}
-	got, err := l.settle(h, giveUp, func() *flight {
+	got, err := l.settle(h, limit, func() *flight {
 		fl, _ := l.flights.join(ctx, key, func(ctx context.Context) (found, error) { return l.fill(ctx, key, h) })
 		return fl
 	})
@@ -200,13 +217,11 @@ func (*Lookup) servable(e *Entry, t int64) bool { return e.Found && t-e.filled <
 
 // settle waits for flights until the answer of one is not overtaken by what was heard
 // of since it began. A flight may have begun before the look-up that joins it.
-func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) (found, error) {
+func (l *Lookup) settle(h uint64, limit impatience, join func() *flight) (found, error) {
 	var last found
 	for range attempts {
 		fl := join()
-		select {
-		case <-fl.done:
-		case <-giveUp:
+		if !l.wait(fl, limit) {
 			return found{}, errSlow
 		}
 		if fl.err != nil {
@@ -238,10 +253,6 @@ func (l *Lookup) unconfirmed(h uint64, e *Entry) (*Entry, Source, error) {
 	}
 	l.metrics.stale.Inc()
 	return e, Stale, nil
-}
-
-func (l *Lookup) allDown() bool {
-	return l.l2Breaker.State() == gobreaker.StateOpen && l.originBreaker.State() == gobreaker.StateOpen
 }
 
 // invalidate notes that keys are at a revision, and drops what is older.

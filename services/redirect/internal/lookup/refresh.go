@@ -22,14 +22,17 @@ func soft(life int64) int64 { return life*2/5 + rand.Int64N(life/5+1) }
 // that is visited all the time is never waited for. One of the visitors who find it due
 // starts it, and none waits. When too many are under way, a later visitor starts it;
 // when it fails, the entry is as good as before.
-func (l *Lookup) refresh(ctx context.Context, key []byte, h uint64, e *Entry, due, t int64) {
+func (l *Lookup) refresh(ctx context.Context, key []byte, h uint64, e *Entry, due, t, end int64) {
 	select {
 	case l.refreshing <- struct{}{}:
 	default:
 		return
 	}
-	started := false
-	if e.refresh.CompareAndSwap(due, t+int64(l.ttl)/refreshAgain) {
+	started, again := false, int64(l.ttl)/refreshAgain
+	if ending(t, end) {
+		again = int64(confirmAgain)
+	}
+	if e.refresh.CompareAndSwap(due, t+again) {
 		own := string(key)
 		_, started = l.flights.join(ctx, own, func(ctx context.Context) (found, error) {
 			defer func() { <-l.refreshing }()
