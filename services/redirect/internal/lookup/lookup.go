@@ -94,6 +94,7 @@ type Lookup struct {
 	originSilence silence
 	flights       flights
 	probes        flights       // those of monitors, which store nothing
+	seconds       flights       // those that ask only Redis, see secondBest
 	refreshing    chan struct{} // one token for each refresh under way
 	asking        chan struct{} // one token for each question under way
 	l2Breaker     *gobreaker.CircuitBreaker[l2Answer]
@@ -129,6 +130,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		metrics:       newMetrics(registry, cache.bytes),
 		flights:       flights{byKey: map[string]*flight{}},
 		probes:        flights{byKey: map[string]*flight{}},
+		seconds:       flights{byKey: map[string]*flight{}},
 		refreshing:    make(chan struct{}, refreshInFlight),
 		asking:        make(chan struct{}, originInFlight),
 		l2Breaker:     gobreaker.NewCircuitBreaker[l2Answer](breaker("redis")),
@@ -142,6 +144,7 @@ func (l *Lookup) Run(ctx context.Context) error {
 	l.probeSilent(ctx)
 	l.flights.running.Wait()
 	l.probes.running.Wait()
+	l.seconds.running.Wait()
 	l.l1.cache.Close()
 	l.origin.Close()
 	return nil
@@ -189,14 +192,13 @@ func ending(t, end int64) bool { return end-t < int64(confirmAhead) }
 // miss asks others. e is what L1 holds and does not trust, or nil.
 func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int64) (*Entry, Source, error) {
 	servable := e != nil && l.servable(e, t)
-	if servable && l.nobodyAnswers() {
-		l.askBehind(ctx, key, h)
-		return l.unconfirmed(h, e)
-	}
 	var limit impatience
 	if servable {
 		limit = newImpatience()
 		defer limit.stop()
+		if l.hopeless(t) {
+			return l.secondBest(ctx, key, h, e)
+		}
 	}
 	got, err := l.settle(h, limit, func() *flight {
 		fl, _ := l.flights.join(ctx, key, func(ctx context.Context) (found, error) { return l.fill(ctx, key, h) })
@@ -206,7 +208,7 @@ func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int
 	case err == nil:
 		return got.entry, got.source, nil
 	case servable:
-		return l.unconfirmed(h, e)
+		return l.secondBest(ctx, key, h, e)
 	default:
 		return nil, Origin, err
 	}

@@ -146,3 +146,28 @@ func TestARedisThatRefusesWritesIsRead(t *testing.T) {
 		}
 	}
 }
+
+// The origin hangs, and heartbeats are missing, but Redis answers: it may know more
+// than this process does.
+//
+// Guards I11.
+func TestWhileTheOriginHangsRedisIsAskedForSomethingNewer(t *testing.T) {
+	w := newWorld(t)
+	w.put(t, "a", 1, "https://old.test/")
+	w.origin.Put(change("a", 1, "https://old.test/"))
+	w.becomesHit(t, "a", "https://old.test/")
+	hung := make(chan struct{})
+	w.origin.SetGate(func(string) { <-hung })
+	t.Cleanup(func() { close(hung) })
+	w.setBeating(false)
+	facttest.Eventually(t, "what nobody confirms is served", func() bool { return w.source(t, "a") == lookup.Stale })
+	w.put(t, "a", 2, "https://new.test/")
+	took := w.visitFor(t, "a", 2*time.Second, func(e *lookup.Entry, _ lookup.Source) {
+		if e.Destination != "https://new.test/" {
+			t.Errorf("it leads to %q", e.Destination)
+		}
+	})
+	if p99 := took[len(took)*99/100]; p99 > 30*time.Millisecond {
+		t.Errorf("p99 of %d look-ups is %v, the longest took %v", len(took), p99, took[len(took)-1])
+	}
+}

@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -37,28 +38,70 @@ func (s *silence) listen() func(err error) {
 
 func (s *silence) silent() bool { return s.flag.Load() }
 
-// nobodyAnswers says that waiting is in vain: both Redis and the origin have left the
-// last question unanswered.
-func (l *Lookup) nobodyAnswers() bool { return l.l2Silence.silent() && l.originSilence.silent() }
+// hopeless says that waiting is in vain: the origin has left the last question
+// unanswered, and so has Redis, or its answer would not be trusted.
+func (l *Lookup) hopeless(t int64) bool {
+	return l.originSilence.silent() && (l.l2Silence.silent() || !l.trustsL2(t))
+}
 
 // probeSilent asks those who are silent until they answer, so that it does not take a
-// visitor, who would be served what may be old, to find out that they are back.
+// visitor, who would be served what may be old, to find out that they are back. Redis
+// is asked whenever the origin is silent: it is all that is left then, and whether it
+// answers has to be known before visitors depend on it.
 func (l *Lookup) probeSilent(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	origin := make(chan struct{}, 1) // it may hang for longer than Redis
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if l.l2Silence.silent() {
+		silent := l.originSilence.silent()
+		if silent {
+			select {
+			case origin <- struct{}{}:
+				asking.Go(func() {
+					_, _ = l.resolve(ctx, probeKey) // the answer does not matter, that there is one does
+					<-origin
+				})
+			default:
+			}
+		}
+		if silent || l.l2Silence.silent() {
 			l.readL2(ctx, probeKey, 0)
 		}
-		if l.originSilence.silent() {
-			_, _ = l.resolve(ctx, probeKey) // the answer does not matter, that there is one does
-		}
 	}
+}
+
+// secondBest answers a visitor whom waiting would not help: with what Redis holds, if it
+// answers at once and holds something newer than L1, or else with what L1 does. Neither
+// is kept, and somebody who knows is asked behind the visitor's back.
+func (l *Lookup) secondBest(ctx context.Context, key string, h uint64, e *Entry) (*Entry, Source, error) {
+	l.askBehind(ctx, key, h)
+	if l.l2Silence.silent() {
+		return l.unconfirmed(h, e)
+	}
+	fl, _ := l.seconds.join(ctx, key, func(ctx context.Context) (found, error) {
+		r, ok := l.readL2(ctx, key, max(l.floors.at(h), e.Revision))
+		if !ok || r.Deleted() { // the marker of a deleted link may be old too, and a "no" must not be
+			return found{}, ErrUnavailable
+		}
+		return found{entry: newEntry(key, r), source: Stale}, nil
+	})
+	limit := time.NewTimer(slowAfter)
+	defer limit.Stop()
+	select {
+	case <-fl.done:
+		if fl.err == nil && fl.found.entry.Revision > e.Revision {
+			e = fl.found.entry
+		}
+	case <-limit.C:
+	}
+	return l.unconfirmed(h, e)
 }
 
 // askBehind asks for a key behind the back of a visitor who does not wait.
@@ -78,7 +121,7 @@ func (l *Lookup) askBehind(ctx context.Context, key string, h uint64) {
 }
 
 // impatience is how long a visitor waits who can be served what L1 holds: until it is
-// clear that nobody answers, and for patience at most.
+// clear that waiting is in vain, and for patience at most.
 type impatience struct {
 	early, late *time.Timer // nil waits for ever: a fill has its own limit
 }
@@ -108,7 +151,7 @@ func (l *Lookup) wait(fl *flight, i impatience) bool {
 		case <-i.late.C:
 			return false
 		case <-i.early.C:
-			if l.nobodyAnswers() {
+			if l.hopeless(l.since(time.Now())) {
 				return false
 			}
 		}
