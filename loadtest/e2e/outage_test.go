@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +31,11 @@ const (
 // system, its stores and this test measures its own scheduler; and a store that starts
 // again or gives up takes processor time from every process, which no edge can help.
 const quickEnough = 2 * time.Millisecond
+
+// waited is how much longer a visit takes than an answer without a look-up that the same
+// edge was asked for at the same moment, when it was made to wait for something: the
+// noise of the machine hits both.
+const waited = 20 * time.Millisecond
 
 // TestWarmLinksRedirectInEveryOutage stops what is behind the edges, piece by piece and
 // all together, dead and hanging, while visitors come at a steady rate.
@@ -194,7 +200,11 @@ func (o *outage) underFault(t *testing.T, length time.Duration) {
 	for i, got := range o.measure(t, length) {
 		p99, nothing := percentile(got.links, 99), percentile(got.nothing, 99)
 		limit := 2 * max(o.healthy[i], nothing, quickEnough)
-		t.Logf("edge %d: %d visits, p99 %v, longest %v; healthy %v, without a look-up %v", i, len(got.links), p99, got.links[len(got.links)-1], o.healthy[i], nothing)
+		t.Logf("edge %d: %d visits, p99 %v, longest %v, %d waited; healthy p99 %v, without a look-up %v",
+			i, len(got.links), p99, got.links[len(got.links)-1], got.waited, o.healthy[i], nothing)
+		if got.waited*100 > len(got.links) {
+			t.Errorf("edge %d: %d of %d visits waited for something", i, got.waited, len(got.links))
+		}
 		if p99 > limit {
 			t.Errorf("edge %d: p99 is %v, want %v at most", i, p99, limit)
 		}
@@ -216,88 +226,64 @@ func (o *outage) addUp(t *testing.T) {
 	t.Logf("%d visits of one link are as many clicks", o.clicked)
 }
 
-// slowVisit is what a test's log names one by one: a few of them, to see where they
-// come from.
-const slowVisit = 30 * time.Millisecond
-
 // waits are how long an edge's answers took, in order.
 type waits struct {
 	links   []time.Duration
 	nothing []time.Duration // those to what no look-up is made for
+	waited  int             // how many were much longer than the one beside it
 }
 
 // measure visits all edges at a steady rate, whether they answer or not, and wants
 // redirects to the right target alone. A wait begins when the visit was due.
 func (o *outage) measure(t *testing.T, length time.Duration) []waits {
 	t.Helper()
-	const every = 10 * time.Millisecond // 100 a second to each edge, and half as many beside
-	type answer struct {
-		edge  int
-		took  time.Duration
-		plain bool
-		cache string
-		due   time.Duration // since the beginning
-		err   error
+	const every = 10 * time.Millisecond // 100 a second to each edge, and as many beside
+	ctx := context.WithoutCancel(t.Context())
+	type answers struct{ link, nothing time.Duration }
+	edges, turns := o.edges(), int(length/every)
+	took := make([][]answers, len(edges)) // by edge and turn
+	for i := range took {
+		took[i] = make([]answers, turns)
 	}
-	answers := make(chan answer, 1<<14)
-	begun := time.Now()
-	ask := func(edge int, url string, l *link, due time.Time) {
-		var a answer
-		if l == nil {
-			status, _, err := get(context.WithoutCancel(t.Context()), url+"/robots.txt")
-			a = answer{edge: edge, plain: true, err: err}
-			if err == nil && status != http.StatusOK {
-				a.err = fmt.Errorf("robots.txt: %d", status)
-			}
-		} else {
-			status, location, cache, err := visit(context.WithoutCancel(t.Context()), http.MethodGet, url, l.Slug)
-			a = answer{edge: edge, cache: cache, err: err}
-			if err == nil && (status != http.StatusFound || location != target(l.Slug, o.version)) {
-				a.err = fmt.Errorf("%s: %d %q from %s", l.Slug, status, location, cache)
-			}
-		}
-		a.took, a.due = time.Since(due), due.Sub(begun)
-		answers <- a
-	}
-	tick := time.NewTicker(every)
+	var asked sync.WaitGroup
+	tick := time.NewTicker(every / 2)
 	defer tick.Stop()
-	sent := 0
-	for i := 0; time.Duration(i)*every < length; i++ {
-		for due := begun.Add(time.Duration(i) * every); time.Until(due) > 0; {
+	begun := time.Now()
+	for turn := range turns {
+		due := begun.Add(time.Duration(turn) * every)
+		for time.Until(due) > 0 {
 			<-tick.C
 		}
-		due := begun.Add(time.Duration(i) * every)
-		for edge, url := range o.edges() {
-			l := &o.links[i%len(o.links)]
-			if l == &o.links[0] {
-				o.clicked++
-			}
-			go ask(edge, url, l, due)
-			sent++
-			if i%2 == 0 {
-				go ask(edge, url, nil, due)
-				sent++
-			}
+		l := o.links[turn%len(o.links)]
+		if turn%len(o.links) == 0 {
+			o.clicked += len(edges)
+		}
+		for edge, url := range edges {
+			asked.Go(func() {
+				status, location, cache, err := visit(ctx, http.MethodGet, url, l.Slug)
+				if err != nil || status != http.StatusFound || location != target(l.Slug, o.version) {
+					t.Errorf("edge %d: %s: %d %q from %s: %v", edge, l.Slug, status, location, cache, err)
+				}
+				took[edge][turn].link = time.Since(due)
+			})
+			asked.Go(func() {
+				if status, _, err := get(ctx, url+"/robots.txt"); err != nil || status != http.StatusOK {
+					t.Errorf("edge %d: robots.txt: %d %v", edge, status, err)
+				}
+				took[edge][turn].nothing = time.Since(due)
+			})
 		}
 	}
-	got := make([]waits, len(o.edges()))
-	slow := 0
-	for range sent {
-		a := <-answers
-		if a.took > slowVisit && slow < 10 {
-			slow++
-			t.Logf("slow: edge %d, %v, due after %v, plain %t, from %s", a.edge, a.took, a.due, a.plain, a.cache)
+	asked.Wait()
+	got := make([]waits, len(edges))
+	for edge := range edges {
+		w := &got[edge]
+		for _, a := range took[edge] {
+			w.links, w.nothing = append(w.links, a.link), append(w.nothing, a.nothing)
+			if a.link-a.nothing > waited {
+				w.waited++
+			}
 		}
-		switch {
-		case a.err != nil:
-			t.Errorf("edge %d: %v", a.edge, a.err)
-		case a.plain:
-			got[a.edge].nothing = append(got[a.edge].nothing, a.took)
-		default:
-			got[a.edge].links = append(got[a.edge].links, a.took)
-		}
-	}
-	for _, w := range got {
 		slices.Sort(w.links)
 		slices.Sort(w.nothing)
 	}
