@@ -190,6 +190,13 @@ func (f *Feed) renew(now time.Time) {
 		f.lookup.turn() // replicas may lack what was just written
 	}
 	f.lookup.filling.Store(filling)
+	if filling {
+		// What is changed now is behind what is being written again, and so is its
+		// invalidation: only the origin vouches for an entry until then.
+		f.lookup.lease.Store(0)
+		f.cutOff = false
+		return
+	}
 	lease := oldest + int64(Lease)
 	if f.cutOff && lease > f.lookup.since(now) {
 		f.cutOff = false

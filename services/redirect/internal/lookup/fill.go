@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
@@ -36,7 +38,7 @@ func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) 
 	if held := l.l1.getString(h, key); held != nil {
 		need = max(need, held.Revision)
 	}
-	a, err := l.ask(ctx, key, need, from, began < l.lease.Load() && !l.filling.Load())
+	a, err := l.ask(ctx, key, need, from, l.trustsL2(began))
 	if err != nil {
 		return found{}, err
 	}
@@ -72,6 +74,10 @@ func (l *Lookup) life(e *Entry) int64 {
 	return int64(ttl) - rand.Int64N(int64(ttl)/10+1)
 }
 
+// trustsL2 says whether Redis may be asked first: not while it is being filled, nor
+// when the lease is about to end, because its answer would not outlive it.
+func (l *Lookup) trustsL2(t int64) bool { return !ending(t, l.lease.Load()) && !l.filling.Load() }
+
 // ask asks L2, unless it cannot be trusted, then the origin. No answer is below
 // need. After a purge, from says which copy in L2 may be believed at all.
 func (l *Lookup) ask(ctx context.Context, key string, need uint64, from l2Use, trustL2 bool) (answer, error) {
@@ -80,12 +86,22 @@ func (l *Lookup) ask(ctx context.Context, key string, need uint64, from l2Use, t
 			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
 		}
 	}
+	// Better an answer that may be old than none. It is kept and not trusted: the next
+	// visitor asks again, and is told nothing older. An origin that hangs is not waited
+	// for first.
+	old := func() (answer, bool) {
+		r, ok := l.readL2(ctx, key, need, from)
+		return answer{entry: newEntry(key, r), source: Stale, keep: true}, ok && !r.Deleted()
+	}
+	if !trustL2 && l.originSilence.silent() && !l.l2Silence.silent() {
+		if a, ok := old(); ok {
+			return a, nil
+		}
+	}
 	a, err := l.askOrigin(ctx, key, need, from)
 	if err != nil && !trustL2 {
-		// Better an answer that may be old than none. It is kept and not trusted: the
-		// next visitor asks again, and is told nothing older.
-		if r, ok := l.readL2(ctx, key, need, from); ok && !r.Deleted() {
-			return answer{entry: newEntry(key, r), source: Stale, keep: true}, nil
+		if a, ok := old(); ok {
+			return a, nil
 		}
 	}
 	return a, err
@@ -141,14 +157,17 @@ func (l *Lookup) readL2(ctx context.Context, key string, need uint64, from l2Use
 	ctx, cancel := context.WithTimeout(ctx, l2Timeout)
 	defer cancel()
 	a, err := l.l2Breaker.Execute(func() (l2Answer, error) {
+		answered := l.l2Silence.listen()
 		if l.since(time.Now()) < l.primaryUntil.Load() {
 			r, ok, err := l.records.GetNewest(ctx, key)
+			answered(err)
 			return l2Answer{record: r, ok: ok}, err
 		}
 		r, ok, err := get(ctx, key)
 		if err == nil && need > 0 && (!ok || r.Revision < need) {
 			r, ok, err = l.records.GetNewest(ctx, key)
 		}
+		answered(err)
 		return l2Answer{record: r, ok: ok}, err
 	})
 	switch {
@@ -166,17 +185,27 @@ func (l *Lookup) readL2(ctx context.Context, key string, need uint64, from l2Use
 // writeL2 saves the origin the next edge's question. What it cannot write, the
 // next edge asks.
 func (l *Lookup) writeL2(ctx context.Context, entry linkcache.Entry) (linkcache.Outcome, error) {
+	outcome := linkcache.Applied
+	if l.l2Silence.silent() {
+		return outcome, errSilent // whoever waits for the origin's answer does not wait for Redis too
+	}
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	outcome := linkcache.Applied
+	var refusal error
 	_, err := l.l2Breaker.Execute(func() (l2Answer, error) {
+		answered := l.l2Silence.listen()
 		outcomes, err := l.records.Put(ctx, []linkcache.Entry{entry})
 		if err == nil {
 			outcome = outcomes[0]
 		}
+		if _, refused := errors.AsType[redis.Error](err); refused {
+			// A primary without its replicas takes no writes, and answers what is asked.
+			refusal, err = err, nil
+		}
+		answered(err)
 		return l2Answer{}, err
 	})
-	if err != nil {
+	if err = errors.Join(err, refusal); err != nil {
 		l.metrics.l2Fail.Inc()
 	}
 	return outcome, err
@@ -199,7 +228,9 @@ func (l *Lookup) resolve(ctx context.Context, key string) (*eventspb.LinkChanged
 	}
 	return l.originBreaker.Execute(func() (*eventspb.LinkChanged, error) {
 		l.metrics.originRequest.Inc()
+		answered := l.originSilence.listen()
 		link, err := l.origin.Resolve(ctx, host, slug)
+		answered(err)
 		if err != nil {
 			l.metrics.originFail.Inc()
 		}

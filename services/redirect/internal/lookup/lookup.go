@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,11 @@ const (
 	Lease = 1500 * time.Millisecond
 	// confirmedFor is how long an answer of the origin is trusted without a lease.
 	confirmedFor = time.Second
+	// confirmAhead is how long before an entry's trust ends a hit has it confirmed by
+	// the origin, behind its back: so a link that people visit is not waited for when
+	// Redis falls silent. confirmAgain is after what time that is tried again.
+	confirmAhead = 400 * time.Millisecond
+	confirmAgain = 150 * time.Millisecond
 	// StaleFor bounds how long an entry is served that nobody could confirm.
 	StaleFor = 24 * time.Hour
 
@@ -94,8 +100,11 @@ type Lookup struct {
 
 	primaryUntil atomic.Int64 // until when the nearest replica is not asked, see since
 
+	l2Silence     silence
+	originSilence silence
 	flights       flights
 	probes        flights       // those of monitors, which store nothing
+	seconds       flights       // those that ask only Redis, see secondBest
 	refreshing    chan struct{} // one token for each refresh under way
 	refreshed     recent
 	asking        chan struct{} // one token for each question under way
@@ -133,6 +142,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		metrics:       newMetrics(registry, cache.bytes),
 		flights:       flights{byKey: map[string]*flight{}},
 		probes:        flights{byKey: map[string]*flight{}},
+		seconds:       flights{byKey: map[string]*flight{}},
 		refreshing:    make(chan struct{}, refreshInFlight),
 		asking:        make(chan struct{}, originInFlight),
 		l2Breaker:     gobreaker.NewCircuitBreaker[l2Answer](breaker("redis")),
@@ -143,6 +153,8 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 // Run forgets old purges until ctx is done, and then waits until the fills under way
 // have ended. Nothing may be looked up after that.
 func (l *Lookup) Run(ctx context.Context) error {
+	var behind sync.WaitGroup
+	behind.Go(func() { l.probeSilent(ctx) })
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for ctx.Err() == nil {
@@ -152,8 +164,10 @@ func (l *Lookup) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+	behind.Wait()
 	l.flights.running.Wait()
 	l.probes.running.Wait()
+	l.seconds.running.Wait()
 	l.l1.cache.Close()
 	l.origin.Close()
 	return nil
@@ -167,36 +181,48 @@ func (l *Lookup) since(t time.Time) int64 { return int64(t.Sub(l.base)) }
 // refresh may: never pass a request's own.
 func (l *Lookup) Hit(ctx context.Context, key []byte, now time.Time, e *Entry) bool {
 	h, t := l.l1.hash(key), l.since(now)
-	if !l.held(h, key, e) || !l.trusted(h, e, t) {
+	if !l.held(h, key, e) {
 		return false
 	}
-	l.hit(ctx, key, h, e, t)
+	end := l.trustEnds(h, e)
+	if t >= end {
+		return false
+	}
+	l.hit(ctx, key, h, e, t, end)
 	return true
 }
 
 // Find returns what is known of a key (package linkcache), as Hit does or by asking
 // others. The context must outlive the request, because a fill may.
 func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (Entry, Source, error) {
-	h, t := l.l1.hash(key), l.since(now)
 	var e Entry
-	held := l.held(h, key, &e)
-	if held && l.trusted(h, &e, t) {
-		l.hit(ctx, key, h, &e, t)
+	if l.Hit(ctx, key, now, &e) {
 		return e, L1, nil
 	}
-	l.metrics.l1Miss.Inc()
-	if held && t >= e.fresh {
-		l.metrics.invalidation[byAge].Inc()
-	}
-	var servable *Entry
-	if held && l.servable(&e, t) {
-		servable = &e
-	}
-	answer, source, err := l.miss(ctx, string(key), h, servable)
+	answer, source, err := l.notHeld(ctx, key, now)
 	if err != nil {
 		return Entry{}, source, err
 	}
 	return *answer, source, nil
+}
+
+// notHeld is Find for what is no hit.
+func (l *Lookup) notHeld(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
+	h, t := l.l1.hash(key), l.since(now)
+	l.metrics.l1Miss.Inc()
+	e := new(Entry)
+	switch {
+	case !l.held(h, key, e):
+		e = nil
+	case t >= e.fresh:
+		l.metrics.invalidation[byAge].Inc()
+		fallthrough
+	default:
+		if !l.servable(e, t) {
+			e = nil
+		}
+	}
+	return l.miss(ctx, string(key), h, e)
 }
 
 // held writes the entry of a key into e, unless there is none or it is outdated.
@@ -210,10 +236,10 @@ func (l *Lookup) outdated(h uint64, e *Entry) bool {
 	return e.Revision < l.floors.at(h) || l.purges.void(h, e.filled)
 }
 
-func (l *Lookup) hit(ctx context.Context, key []byte, h uint64, e *Entry, t int64) {
+func (l *Lookup) hit(ctx context.Context, key []byte, h uint64, e *Entry, t, end int64) {
 	l.metrics.l1Hit.Inc()
-	if t >= e.refresh {
-		l.refresh(ctx, key, h, t)
+	if t >= e.refresh || e.Found && ending(t, end) {
+		l.refresh(ctx, key, h, t, end)
 	}
 }
 
@@ -221,22 +247,29 @@ func (l *Lookup) hit(ctx context.Context, key []byte, h uint64, e *Entry, t int6
 // Both only grow, so that the sum is another one after either.
 func (l *Lookup) epochOf(h uint64) uint64 { return l.epoch.Load() + l.floors.drops(h) }
 
-func (l *Lookup) trusted(h uint64, e *Entry, t int64) bool {
-	return e.epoch == l.epochOf(h) && t < e.fresh && (t < l.lease.Load() || t < e.confirmed)
+// trustEnds is until when an entry is trusted, as things stand.
+func (l *Lookup) trustEnds(h uint64, e *Entry) int64 {
+	if e.epoch != l.epochOf(h) {
+		return 0
+	}
+	return min(e.fresh, max(l.lease.Load(), e.confirmed))
 }
+
+// ending says that trust that ends at end is about to: heartbeats are late, or only
+// the origin vouches for the entry.
+func ending(t, end int64) bool { return end-t < int64(confirmAhead) }
 
 // miss asks others. e is what may be served when they do not answer, or nil.
 func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry) (*Entry, Source, error) {
-	if e != nil && l.allDown() {
-		return l.unconfirmed(h, e)
-	}
-	var giveUp <-chan time.Time // nil waits for ever: a fill has its own limit
+	var limit impatience
 	if e != nil {
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
-		giveUp = timer.C
+		limit = newImpatience()
+		defer limit.stop()
+		if l.hopeless(l.since(time.Now())) {
+			return l.secondBest(ctx, key, h, e)
+		}
 	}
-	got, err := l.settle(h, giveUp, func() *flight {
+	got, err := l.settle(h, limit, func() *flight {
 		fl, _ := l.flights.join(ctx, key, func(ctx context.Context) (found, error) { return l.fill(ctx, key, h) })
 		return fl
 	})
@@ -244,7 +277,7 @@ func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry) (*Ent
 	case err == nil:
 		return got.entry, got.source, nil
 	case e != nil:
-		return l.unconfirmed(h, e)
+		return l.secondBest(ctx, key, h, e)
 	default:
 		return nil, Origin, err
 	}
@@ -255,13 +288,11 @@ func (*Lookup) servable(e *Entry, t int64) bool { return e.Found && t-e.filled <
 
 // settle waits for flights until the answer of one is not overtaken by what was heard
 // of since it began. A flight may have begun before the look-up that joins it.
-func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) (found, error) {
+func (l *Lookup) settle(h uint64, limit impatience, join func() *flight) (found, error) {
 	var last found
 	for range attempts {
 		fl := join()
-		select {
-		case <-fl.done:
-		case <-giveUp:
+		if !l.wait(fl, limit) {
 			return found{}, errSlow
 		}
 		if fl.err != nil {
@@ -293,10 +324,6 @@ func (l *Lookup) unconfirmed(h uint64, e *Entry) (*Entry, Source, error) {
 	}
 	l.metrics.stale.Inc()
 	return e, Stale, nil
-}
-
-func (l *Lookup) allDown() bool {
-	return l.l2Breaker.State() == gobreaker.StateOpen && l.originBreaker.State() == gobreaker.StateOpen
 }
 
 // invalidate notes that keys are at a revision, and drops what is older.

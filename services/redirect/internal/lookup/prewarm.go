@@ -66,5 +66,5 @@ func (l *Lookup) visible(ctx context.Context, h uint64, key string) bool {
 // holds says whether the next visit is a hit.
 func (l *Lookup) holds(h uint64, key string) bool {
 	e := l.l1.getString(h, key)
-	return e != nil && !l.outdated(h, e) && l.trusted(h, e, l.since(time.Now()))
+	return e != nil && !l.outdated(h, e) && l.since(time.Now()) < l.trustEnds(h, e)
 }

@@ -12,7 +12,7 @@ import (
 func (l *Lookup) Probe(ctx context.Context, key []byte, now time.Time) (Entry, Source, error) {
 	l.metrics.probe.Inc()
 	h, own := l.l1.hash(key), string(key)
-	got, err := l.settle(h, nil, func() *flight {
+	got, err := l.settle(h, impatience{}, func() *flight {
 		fl, _ := l.probes.join(ctx, own, func(ctx context.Context) (found, error) { return l.probe(ctx, own, h) })
 		return fl
 	})
@@ -31,7 +31,7 @@ func (l *Lookup) Probe(ctx context.Context, key []byte, now time.Time) (Entry, S
 func (l *Lookup) probe(ctx context.Context, key string, h uint64) (found, error) {
 	epoch, began := l.epochOf(h), l.since(time.Now())
 	from := l.purges.use(h) // after began: see purges.begin
-	a, err := l.ask(ctx, key, l.floors.at(h), from, began < l.lease.Load() && !l.filling.Load())
+	a, err := l.ask(ctx, key, l.floors.at(h), from, l.trustsL2(began))
 	if err != nil {
 		return found{}, err
 	}

@@ -153,7 +153,7 @@ func (l *Lookup) Purge(ctx context.Context, entries []linkcache.Entry) (redisDon
 			return false, err
 		}
 		if l.floors.raise(h, entry.Record.Revision, marks[i]) {
-			l.flush(byGap)
+			l.metrics.floorsDropped.Inc()
 		}
 		l.flights.forget(entry.Key)
 		l.probes.forget(entry.Key)
