@@ -57,12 +57,35 @@ func (s *stack) corrupt(t *testing.T, region, slug, right, wrong string) {
 	}
 }
 
+// redisIsBelieved waits until every edge answers from its region's Redis what it does
+// not hold: after a fault an edge asks the origin for a while, and does not see what a
+// test has put into Redis.
+func (s *stack) redisIsBelieved(t *testing.T, chapter string) {
+	t.Helper()
+	n := 0
+	s.eventually(t, 30*time.Second, "Redis is believed", func(ctx context.Context) error {
+		n++
+		slug := fmt.Sprintf("before/%s/%d", chapter, n)
+		s.create(t, slug, "https://e.test/")
+		for _, region := range []string{"fra", "ash"} {
+			s.eventually(t, 10*time.Second, "Redis has the link", func(ctx context.Context) error {
+				if answer, err := redisCommand(ctx, s.redis(t, region), "EXISTS redirect:localhost:"+slug); err != nil || answer != ":1" {
+					return fmt.Errorf("%s %w", answer, err)
+				}
+				return nil
+			})
+		}
+		return s.everyEdgeBy(ctx, slug, "https://e.test/", "l2")
+	})
+}
+
 // purged is a take-down: two regions hold a wrong copy under the right revision, in
 // Redis and in the memory of every edge, and nothing that compares revisions notices.
 //
 // Guards I22, I24.
 func (s *stack) purged(t *testing.T) {
 	const right, wrong = "https://e.test/right", "https://e.test/wrong"
+	s.redisIsBelieved(t, "purged")
 	made := s.create(t, "purged", right)
 	for _, region := range []string{"fra", "ash"} {
 		s.corrupt(t, region, "purged", right, wrong)
@@ -104,6 +127,7 @@ func (s *stack) purged(t *testing.T) {
 // purgedSilent is a purge while one edge cannot answer.
 func (s *stack) purgedSilent(t *testing.T) {
 	const right, wrong = "https://e.test/right", "https://e.test/wrong"
+	s.redisIsBelieved(t, "silent")
 	made := s.create(t, "silent", right)
 	s.corrupt(t, "ash", "silent", right, wrong)
 	s.eventually(t, freshness, "every edge of the region serves the wrong copy", func(ctx context.Context) error {
@@ -145,6 +169,7 @@ func (s *stack) purgedSilent(t *testing.T) {
 // Guards I23, I24.
 func (s *stack) purgedAlone(t *testing.T) {
 	const right, wrong = "https://e.test/right", "https://e.test/wrong"
+	s.redisIsBelieved(t, "alone")
 	made := s.create(t, "alone", right)
 	s.corrupt(t, "fra", "alone", right, wrong)
 	s.eventually(t, freshness, "an edge serves the wrong copy", func(ctx context.Context) error {
