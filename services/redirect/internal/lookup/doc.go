@@ -6,7 +6,8 @@
 //  1. Never below the floor. Once this process has heard that a key is at revision
 //     N, no answer below N is stored or served, whichever way it came: a fill that
 //     read before the change, a lagging replica, an origin answer from before the
-//     commit. The newest revisions heard of are the floors (floors.go). A hit
+//     commit. The newest revisions heard of are the floors (floors.go). What may have
+//     been missed has no floor: for a while after a flush no replica is read. A hit
 //     checks its floor too, so a write that L1 had buffered when the invalidation
 //     came cannot bring the old entry back; and after storing, a fill looks at the
 //     floor once more and removes what it stored, so that the old entry is gone
@@ -31,6 +32,8 @@
 //  8. Never crowded out. What is asked for once does not displace what is visited all
 //     the time (the cache's admission), and a look-up for a monitor leaves no trace in
 //     L1 at all (probe.go).
+//  9. Never more than its budget. L1 holds what fits, by what an entry takes of the heap
+//     and not by its text alone (packed.go), and Resident says what is beside it.
 //
 // A hit allocates nothing and logs nothing.
 package lookup

@@ -49,6 +49,7 @@ type region struct {
 	ticks       int
 
 	channel []publication
+	drops   func(linkcache.Message) bool // what the channel loses
 	edge    *edge
 	edges   []*edge
 	found   []string // violations
@@ -253,7 +254,7 @@ func (r *region) apply() {
 }
 
 func (r *region) publish(m linkcache.Message) {
-	if r.edge.connected {
+	if r.edge.connected && (r.drops == nil || !r.drops(m)) {
 		r.channel = append(r.channel, publication{time.Now(), m})
 	}
 }
