@@ -18,7 +18,8 @@ import (
 // actions are what can happen in a region, by the words of a schedule.
 func (r *region) actions(ctx context.Context) map[string]func() {
 	a := map[string]func(){
-		"apply":     r.apply,
+		"apply":     func() { r.apply(0) },
+		"apply 1":   func() { r.apply(1) },
 		"deliver":   r.deliver,
 		"beat":      r.beat,
 		"refill":    r.refill,
@@ -54,7 +55,7 @@ func (r *region) actions(ctx context.Context) map[string]func() {
 		"origin up":     func() { r.originDown = false },
 		"updater down":  func() { r.updaterDown = true },
 		"updater up":    func() { r.updaterDown = false },
-		"updater again": func() { r.next = max(0, r.next-2) }, // it had not committed the last two
+		"updater again": func() { r.next[0], r.next[1] = max(0, r.next[0]-2), max(0, r.next[1]-2) }, // it had not committed the last two
 		"edge again":    r.startEdge,
 		"failover": func() { // to a replica that lacks the last writes
 			r.cut()
@@ -64,19 +65,15 @@ func (r *region) actions(ctx context.Context) map[string]func() {
 			r.cut()
 			r.primary, r.replica, r.unreplicated, r.filling = map[string]linkcache.Record{}, map[string]linkcache.Record{}, nil, time.Now()
 		},
-		"rename": func() {
-			a, b := r.now("a").destination, r.now("b").destination
-			if (a == "") != (b == "") {
-				r.commit(map[string]string{"a": b, "b": a})
-			}
-		},
+		"rename": r.rename,
 	}
 	for _, slug := range slugs {
-		a["find "+slug] = func() { r.look(ctx, slug) }
-		a["edit "+slug] = func() { r.commit(map[string]string{slug: fmt.Sprint("https://", slug, r.revision+1)}) }
+		a["find "+slug] = func() { r.look(ctx, slug, false) }
+		a["probe "+slug] = func() { r.look(ctx, slug, true) }
+		a["edit "+slug] = func() { r.edit(slug) }
 		a["delete "+slug] = func() {
 			if r.now(slug).destination != "" {
-				r.commit(map[string]string{slug: ""})
+				r.commit(r.of[slug], map[string]string{slug: ""})
 			}
 		}
 		a["expire "+slug] = func() { // long after it was written, see linkcache.TTL
@@ -103,7 +100,9 @@ func play(t *testing.T, schedule []string) (wrong string) {
 		actions, pauses := r.actions(ctx), waits()
 		r.mu.Lock()
 		r.connect()
-		r.commit(map[string]string{"a": "https://a0"})
+		r.edit("b")
+		r.edit("a")
+		r.commit(r.of["b"], map[string]string{"b": ""})
 		r.mu.Unlock()
 		r.wait(time.Second)
 		do := func(word string) {
@@ -139,6 +138,7 @@ func play(t *testing.T, schedule []string) (wrong string) {
 		}
 		for _, e := range r.edges {
 			e.lookup.flights.running.Wait()
+			e.lookup.probes.running.Wait()
 			e.lookup.l1.cache.Close()
 		}
 	})
@@ -166,12 +166,14 @@ func TestAnyScheduleKeepsThePromises(t *testing.T) {
 			[]string{"wait 3s", "find a"}, []string{"hold", "find a"}, []string{"pass", "pass"})
 	}
 	schedules := rapid.SliceOfN(rapid.SampledFrom(phrases), 1, 20)
-	rapid.Check(t, func(rt *rapid.T) {
-		schedule := slices.Concat(schedules.Draw(rt, "schedule")...)
-		if wrong := play(t, schedule); wrong != "" {
-			rt.Fatalf("%s\n%s", strings.Join(schedule, ", "), wrong)
-		}
-	})
+	for range 20 { // of a hundred schedules each, or as many as -rapid.checks says
+		rapid.Check(t, func(rt *rapid.T) {
+			schedule := slices.Concat(schedules.Draw(rt, "schedule")...)
+			if wrong := play(t, schedule); wrong != "" {
+				rt.Fatalf("%s\n%s", strings.Join(schedule, ", "), wrong)
+			}
+		})
+	}
 }
 
 // Schedules that broke a promise when they were found, and those that break it when one

@@ -32,7 +32,8 @@ type region struct {
 
 	revision uint64
 	truth    map[string][]version // of each slug, in order
-	log      []logged
+	log      [partitions][]logged
+	of       map[string]int // the partition of the link at a slug
 
 	primary, replica map[string]linkcache.Record
 	unreplicated     []write
@@ -44,7 +45,7 @@ type region struct {
 	troubled         time.Time // when the origin was last down, or anything held back
 
 	updaterDown bool
-	next        int // in log
+	next        [partitions]int // in log
 	filling     time.Time
 	ticks       int
 
@@ -91,6 +92,7 @@ type edge struct {
 }
 
 const (
+	partitions = 2
 	// What the parts around the edge promise. The updater applies and publishes what is
 	// in the changelog in less than this, or sends no heartbeats; so does the channel.
 	applyWithin = 200 * time.Millisecond
@@ -104,10 +106,10 @@ const (
 	freshWithin = 2 * time.Second
 )
 
-var slugs = []string{"a", "b"} //nolint:gochecknoglobals // a constant in all but type
+var slugs = []string{"a", "b"}
 
 func newRegion() *region {
-	r := &region{truth: map[string][]version{}, primary: map[string]linkcache.Record{}, replica: map[string]linkcache.Record{}}
+	r := &region{truth: map[string][]version{}, of: map[string]int{"a": 1, "b": 1}, primary: map[string]linkcache.Record{}, replica: map[string]linkcache.Record{}}
 	for _, slug := range slugs {
 		r.truth[slug] = []version{{at: time.Now()}}
 	}
@@ -219,8 +221,8 @@ func (r *region) put(e linkcache.Entry) linkcache.Outcome {
 	return linkcache.Applied
 }
 
-// commit is an acknowledged change of some addresses at once.
-func (r *region) commit(destinations map[string]string) {
+// commit is an acknowledged change of one link: what is at some addresses from now on.
+func (r *region) commit(partition int, destinations map[string]string) {
 	r.revision++
 	l := logged{at: time.Now(), revision: r.revision}
 	for _, slug := range slugs {
@@ -229,28 +231,57 @@ func (r *region) commit(destinations map[string]string) {
 			continue
 		}
 		r.truth[slug] = append(r.truth[slug], version{l.at, r.revision, to})
+		r.of[slug] = partition
 		record := linkcache.Record{Destination: to, Version: 1, Revision: r.revision, Status: 302}
 		if to == "" {
 			record.Flags = linkcache.FlagDeleted
 		}
 		l.entries = append(l.entries, linkcache.Entry{Key: linkcache.Key("s.test", slug), Record: record})
 	}
-	r.log = append(r.log, l)
+	r.log[partition] = append(r.log[partition], l)
 }
 
-// apply has the updater write the next change to Redis and publish it.
-func (r *region) apply() {
-	if r.updaterDown || r.redisDown || r.next == len(r.log) {
+// edit changes the link at a slug, or makes one, in the other partition than the last.
+func (r *region) edit(slug string) {
+	partition := r.of[slug]
+	if r.now(slug).destination == "" {
+		partition = 1 - partition
+	}
+	r.commit(partition, map[string]string{slug: fmt.Sprint("https://", slug, r.revision+1)})
+}
+
+// rename moves a link to the other slug, if that is free.
+func (r *region) rename() {
+	from, to := "a", "b"
+	if r.now(from).destination == "" {
+		from, to = to, from
+	}
+	if r.now(from).destination != "" && r.now(to).destination == "" {
+		r.commit(r.of[from], map[string]string{from: "", to: r.now(from).destination})
+	}
+}
+
+// apply has the updater write the next change of a partition to Redis and publish it.
+func (r *region) apply(partition int) {
+	next := r.next[partition]
+	if r.updaterDown || r.redisDown || next == len(r.log[partition]) {
 		return
 	}
-	l := r.log[r.next]
-	m := linkcache.Message{Version: 1, Revision: l.revision, Position: linkcache.Position{Offset: int64(r.next)}, Previous: int64(r.next) - 1}
+	l := r.log[partition][next]
+	m := message(partition, next, l.revision)
 	for _, e := range l.entries {
 		r.put(e)
 		m.Keys = append(m.Keys, e.Key)
 	}
-	r.next++
+	r.next[partition]++
 	r.publish(m)
+}
+
+func message(partition, offset int, revision uint64) linkcache.Message {
+	return linkcache.Message{
+		Version: 1, Revision: revision, Previous: int64(offset) - 1,
+		Position: linkcache.Position{Partition: int32(partition), Offset: int64(offset)},
+	}
 }
 
 func (r *region) publish(m linkcache.Message) {
@@ -260,9 +291,14 @@ func (r *region) publish(m linkcache.Message) {
 }
 
 func (r *region) beat() {
-	if !r.updaterDown && !r.redisDown {
-		r.publish(linkcache.Message{Heartbeat: []linkcache.Position{{Offset: int64(r.next) - 1}}, Partitions: 1, Filling: !r.filling.IsZero()})
+	if r.updaterDown || r.redisDown {
+		return
 	}
+	m := linkcache.Message{Partitions: partitions, Filling: !r.filling.IsZero()}
+	for p := range partitions {
+		m.Heartbeat = append(m.Heartbeat, linkcache.Position{Partition: int32(p), Offset: int64(r.next[p]) - 1})
+	}
+	r.publish(m)
 }
 
 // refill writes what a Redis lost.
@@ -270,15 +306,17 @@ func (r *region) refill() {
 	if r.updaterDown || r.redisDown || r.filling.IsZero() {
 		return
 	}
-	for i, l := range r.log[:r.next] {
-		m := linkcache.Message{Version: 1, Revision: l.revision, Position: linkcache.Position{Offset: int64(i)}, Previous: int64(i) - 1}
-		for _, e := range l.entries {
-			if r.put(e) == linkcache.Applied {
-				m.Keys = append(m.Keys, e.Key)
+	for p := range partitions {
+		for i, l := range r.log[p][:r.next[p]] {
+			m := message(p, i, l.revision)
+			for _, e := range l.entries {
+				if r.put(e) == linkcache.Applied {
+					m.Keys = append(m.Keys, e.Key)
+				}
 			}
-		}
-		if len(m.Keys) > 0 {
-			r.publish(m)
+			if len(m.Keys) > 0 {
+				r.publish(m)
+			}
 		}
 	}
 	r.filling = time.Time{}
@@ -330,8 +368,10 @@ func (r *region) tick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ticks++
-	for !r.updaterDown && !r.redisDown && r.next < len(r.log) && time.Since(r.log[r.next].at) >= applyWithin {
-		r.apply()
+	for p := range partitions {
+		for !r.updaterDown && !r.redisDown && r.next[p] < len(r.log[p]) && time.Since(r.log[p][r.next[p]].at) >= applyWithin {
+			r.apply(p)
+		}
 	}
 	if time.Since(r.filling) >= fillTakes {
 		r.refill()
@@ -360,7 +400,7 @@ func (r *region) noteTrouble() {
 // wait lets time pass.
 func (r *region) wait(d time.Duration) {
 	for range d / tickEvery {
-		time.Sleep(tickEvery)
+		<-time.After(tickEvery)
 		synctest.Wait()
 		r.tick()
 		synctest.Wait()
@@ -375,18 +415,22 @@ func (r *region) pass(n int) {
 	}
 }
 
-// look looks an address up, and checks the answer when it is there.
-func (r *region) look(ctx context.Context, slug string) {
+// look looks an address up, and checks the answer when it is there. What monitors are
+// told leaves no trace, so only visitors are told nothing older than visitors before.
+func (r *region) look(ctx context.Context, slug string, monitor bool) {
 	e, began := r.edge, time.Now()
-	heard, said := e.heard[slug], e.said[slug]
+	heard, said, find := e.heard[slug], e.said[slug], e.lookup.Find
+	if monitor {
+		said, find = 0, e.lookup.Probe
+	}
 	r.asked.Go(func() {
-		got, source, err := e.lookup.Find(ctx, []byte(linkcache.Key("s.test", slug)), time.Now())
+		got, source, err := find(ctx, []byte(linkcache.Key("s.test", slug)), time.Now())
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if why := r.judge(slug, began, heard, said, got, source, err); why != "" {
 			r.found = append(r.found, fmt.Sprintf("%s is %s by %s (%v) to who asked after %v: %s", slug, name(got), source, err, began.Sub(r.truth[slug][0].at), why))
 		}
-		if err == nil && got.Version != 0 {
+		if err == nil && got.Version != 0 && !monitor {
 			e.said[slug] = max(e.said[slug], got.Revision)
 		}
 	})
