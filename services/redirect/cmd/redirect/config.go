@@ -27,7 +27,7 @@ type settings struct {
 	RateBurst           int            `env:"EDGE_RATE_BURST" envDefault:"100" help:"how many of them may come at once"`
 	RateExempt          []netip.Prefix `env:"EDGE_RATE_EXEMPT" envDefault:"127.0.0.0/8,::1/128" help:"networks that are not limited, CIDR, comma-separated"`
 	ServerTiming        bool           `env:"SERVER_TIMING" envDefault:"false" help:"say in Server-Timing which cache answered"`
-	L1MaxBytes          int64          `env:"L1_MAX_BYTES" envDefault:"268435456" help:"how much the in-process cache may hold"`
+	L1MaxBytes          int64          `env:"L1_MAX_BYTES" envDefault:"268435456" help:"how much the in-process cache may take, in bytes; the memory limit of the process follows from it, unless GOMEMLIMIT is set"`
 	L1TTL               time.Duration  `env:"L1_TTL" envDefault:"60s" help:"how long the in-process cache trusts an entry"`
 	ClickBufferMaxBytes int            `env:"CLICK_BUFFER_MAX_BYTES" envDefault:"67108864" help:"how much the clicks that wait for the broker may take"`
 	KafkaBrokers        []string       `env:"KAFKA_BROKERS,required" help:"Kafka brokers, host:port, comma-separated"`

@@ -24,7 +24,6 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
 
-//nolint:gochecknoglobals // a flag
 var offerLinks = flag.Bool("offer-links", false, "be the process that TestTwoMillionLinksStayInTheBudget starts")
 
 // made is an L2 which holds every link there can be: two million in a real Redis would
@@ -64,6 +63,7 @@ func TestTwoMillionLinksStayInTheBudget(t *testing.T) {
 }
 
 func offerTwoMillionLinks(t *testing.T) {
+	t.Helper()
 	const (
 		budget = 256 << 20
 		links  = 2_000_000

@@ -6,7 +6,8 @@
 //  1. Never below the floor. Once this process has heard that a key is at revision
 //     N, no answer below N is stored or served, whichever way it came: a fill that
 //     read before the change, a lagging replica, an origin answer from before the
-//     commit. The newest revisions heard of are the floors (floors.go). A hit
+//     commit. The newest revisions heard of are the floors (floors.go). What may have
+//     been missed has no floor: for a while after a flush no replica is read. A hit
 //     checks its floor too, so a write that L1 had buffered when the invalidation
 //     came cannot bring the old entry back; and after storing, a fill looks at the
 //     floor once more and removes what it stored, so that the old entry is gone
@@ -36,6 +37,8 @@
 //     revision: neither an entry, nor the answer of a fill under way. Until Redis holds
 //     the truth that the purge brought, the origin is asked; after that the primary,
 //     for as long as a replica may lag (purge.go).
+//  10. Never more than its budget. L1 holds what fits, by what an entry takes of the heap
+//     and not by its text alone (packed.go), and Resident says what is beside it.
 //
 // A hit allocates nothing and logs nothing.
 package lookup

@@ -65,8 +65,12 @@ func (c *l1) get(h uint64, key []byte, e *Entry) bool {
 	return true
 }
 
-// getString returns the entry of a key, nil for none. It allocates.
+// getString returns the entry of a key, nil for none. It allocates. For the cache's
+// admission, what is not there has been asked for by get alone: each visit counts once.
 func (c *l1) getString(h uint64, key string) *Entry {
+	if _, there := c.cache.GetTTL(h); !there {
+		return nil
+	}
 	e := new(Entry)
 	if p, ok := c.cache.Get(h); ok && p.key() == key {
 		p.unpack(e)

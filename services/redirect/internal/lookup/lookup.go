@@ -131,7 +131,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 			},
 		}
 	}
-	return &Lookup{
+	l := &Lookup{
 		l1:            cache,
 		records:       store,
 		origin:        origin,
@@ -147,7 +147,9 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		asking:        make(chan struct{}, originInFlight),
 		l2Breaker:     gobreaker.NewCircuitBreaker[l2Answer](breaker("redis")),
 		originBreaker: gobreaker.NewCircuitBreaker[*eventspb.LinkChanged](breaker("origin")),
-	}, nil
+	}
+	registerSilence(registry, &l.l2Silence, &l.originSilence)
+	return l, nil
 }
 
 // Run forgets old purges until ctx is done, and then waits until the fills under way
@@ -199,30 +201,25 @@ func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (Entry, So
 	if l.Hit(ctx, key, now, &e) {
 		return e, L1, nil
 	}
-	answer, source, err := l.notHeld(ctx, key, now)
+	answer, source, err := l.noHit(ctx, key, now)
 	if err != nil {
 		return Entry{}, source, err
 	}
 	return *answer, source, nil
 }
 
-// notHeld is Find for what is no hit.
-func (l *Lookup) notHeld(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
-	h, t := l.l1.hash(key), l.since(now)
+// noHit is Find for what is no hit.
+func (l *Lookup) noHit(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
+	h, t, own := l.l1.hash(key), l.since(now), string(key)
 	l.metrics.l1Miss.Inc()
-	e := new(Entry)
-	switch {
-	case !l.held(h, key, e):
-		e = nil
-	case t >= e.fresh:
+	e := l.l1.getString(h, own)
+	if e != nil && t >= e.fresh {
 		l.metrics.invalidation[byAge].Inc()
-		fallthrough
-	default:
-		if !l.servable(e, t) {
-			e = nil
-		}
 	}
-	return l.miss(ctx, string(key), h, e)
+	if e != nil && (l.outdated(h, e) || !l.servable(e, t)) {
+		e = nil
+	}
+	return l.miss(ctx, own, h, e)
 }
 
 // held writes the entry of a key into e, unless there is none or it is outdated.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,7 +46,7 @@ func ordinaryEntry(n uint64) *Entry {
 // is what entryBytes stands for, and what a collection costs with so many in memory.
 func BenchmarkMemory(b *testing.B) {
 	for _, n := range []uint64{100_000, 230_000, 300_000, 470_000, 500_000, 700_000, 1_000_000, 2_000_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.FormatUint(n, 10), func(b *testing.B) {
 			for b.Loop() {
 				before := heap()
 				c, err := newL1(1<<40, 1<<20)

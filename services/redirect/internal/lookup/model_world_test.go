@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect/v2"
@@ -32,7 +31,8 @@ type region struct {
 
 	revision uint64
 	truth    map[string][]version // of each slug, in order
-	log      []logged
+	log      [partitions][]logged
+	of       map[string]int // the partition of the link at a slug
 
 	primary, replica map[string]linkcache.Record
 	unreplicated     []write
@@ -44,11 +44,12 @@ type region struct {
 	troubled         time.Time // when the origin was last down, or anything held back
 
 	updaterDown bool
-	next        int // in log
+	next        [partitions]int // in log
 	filling     time.Time
 	ticks       int
 
 	channel []publication
+	drops   func(linkcache.Message) bool // what the channel loses
 	edge    *edge
 	edges   []*edge
 	found   []string // violations
@@ -90,6 +91,7 @@ type edge struct {
 }
 
 const (
+	partitions = 2
 	// What the parts around the edge promise. The updater applies and publishes what is
 	// in the changelog in less than this, or sends no heartbeats; so does the channel.
 	applyWithin = 200 * time.Millisecond
@@ -103,10 +105,10 @@ const (
 	freshWithin = 2 * time.Second
 )
 
-var slugs = []string{"a", "b"} //nolint:gochecknoglobals // a constant in all but type
+var slugs = []string{"a", "b"}
 
 func newRegion() *region {
-	r := &region{truth: map[string][]version{}, primary: map[string]linkcache.Record{}, replica: map[string]linkcache.Record{}}
+	r := &region{truth: map[string][]version{}, of: map[string]int{"a": 1, "b": 1}, primary: map[string]linkcache.Record{}, replica: map[string]linkcache.Record{}}
 	for _, slug := range slugs {
 		r.truth[slug] = []version{{at: time.Now()}}
 	}
@@ -221,174 +223,22 @@ func (r *region) put(e linkcache.Entry) linkcache.Outcome {
 	return linkcache.Applied
 }
 
-// commit is an acknowledged change of some addresses at once.
-func (r *region) commit(destinations map[string]string) {
-	r.revision++
-	l := logged{at: time.Now(), revision: r.revision}
-	for _, slug := range slugs {
-		to, changed := destinations[slug]
-		if !changed {
-			continue
-		}
-		r.truth[slug] = append(r.truth[slug], version{l.at, r.revision, to})
-		record := linkcache.Record{Destination: to, Version: 1, Revision: r.revision, Status: 302}
-		if to == "" {
-			record.Flags = linkcache.FlagDeleted
-		}
-		l.entries = append(l.entries, linkcache.Entry{Key: linkcache.Key("s.test", slug), Record: record})
-	}
-	r.log = append(r.log, l)
-}
-
-// apply has the updater write the next change to Redis and publish it.
-func (r *region) apply() {
-	if r.updaterDown || r.redisDown || r.next == len(r.log) {
-		return
-	}
-	l := r.log[r.next]
-	m := linkcache.Message{Version: 1, Revision: l.revision, Position: linkcache.Position{Offset: int64(r.next)}, Previous: int64(r.next) - 1}
-	for _, e := range l.entries {
-		r.put(e)
-		m.Keys = append(m.Keys, e.Key)
-	}
-	r.next++
-	r.publish(m)
-}
-
-func (r *region) publish(m linkcache.Message) {
-	if r.edge.connected {
-		r.channel = append(r.channel, publication{time.Now(), m})
-	}
-}
-
-func (r *region) beat() {
-	if !r.updaterDown && !r.redisDown {
-		r.publish(linkcache.Message{Heartbeat: []linkcache.Position{{Offset: int64(r.next) - 1}}, Partitions: 1, Filling: !r.filling.IsZero()})
-	}
-}
-
-// refill writes what a Redis lost.
-func (r *region) refill() {
-	if r.updaterDown || r.redisDown || r.filling.IsZero() {
-		return
-	}
-	for i, l := range r.log[:r.next] {
-		m := linkcache.Message{Version: 1, Revision: l.revision, Position: linkcache.Position{Offset: int64(i)}, Previous: int64(i) - 1}
-		for _, e := range l.entries {
-			if r.put(e) == linkcache.Applied {
-				m.Keys = append(m.Keys, e.Key)
-			}
-		}
-		if len(m.Keys) > 0 {
-			r.publish(m)
-		}
-	}
-	r.filling = time.Time{}
-}
-
-func (r *region) deliver() {
-	if len(r.channel) == 0 {
-		return
-	}
-	m := r.channel[0].message
-	r.channel = r.channel[1:]
-	payload, err := m.Encode()
-	if err != nil {
-		panic(err)
-	}
-	r.edge.feed.handle(payload, time.Now())
-	for _, key := range m.Keys {
-		_, slug, _ := linkcache.SplitKey(key)
-		r.edge.heard[slug] = max(r.edge.heard[slug], m.Revision)
-	}
-}
-
-func (r *region) cut() {
-	if r.edge.connected {
-		r.edge.connected, r.edge.cutAt, r.channel = false, time.Now(), nil
-		r.edge.feed.disconnected()
-	}
-}
-
-func (r *region) connect() {
-	if !r.edge.connected && !r.redisDown {
-		r.edge.connected = true
-		r.edge.feed.connected()
-	}
-}
-
-func (r *region) replicate(atMost time.Duration) {
-	for len(r.unreplicated) > 0 && time.Since(r.unreplicated[0].at) >= atMost {
-		w := r.unreplicated[0]
-		r.unreplicated = r.unreplicated[1:]
-		if r.replica[w.key].Revision < w.value.Revision {
-			r.replica[w.key] = w.value
-		}
-	}
-}
-
-// tick is what the parts do by themselves.
-func (r *region) tick() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ticks++
-	for !r.updaterDown && !r.redisDown && r.next < len(r.log) && time.Since(r.log[r.next].at) >= applyWithin {
-		r.apply()
-	}
-	if time.Since(r.filling) >= fillTakes {
-		r.refill()
-	}
-	if r.ticks%2 == 0 {
-		r.beat()
-	}
-	r.replicate(lagAtMost)
-	for len(r.channel) > 0 && time.Since(r.channel[0].at) >= applyWithin {
-		r.deliver()
-	}
-	if r.edge.connected {
-		r.edge.feed.checkLease(time.Now())
-	} else if time.Since(r.edge.cutAt) >= resubscribeWithin {
-		r.connect()
-	}
-	r.noteTrouble()
-}
-
-func (r *region) noteTrouble() {
-	if r.originDown || r.holding || len(r.held) > 0 {
-		r.troubled = time.Now()
-	}
-}
-
-// wait lets time pass.
-func (r *region) wait(d time.Duration) {
-	for range d / tickEvery {
-		time.Sleep(tickEvery)
-		synctest.Wait()
-		r.tick()
-		synctest.Wait()
-	}
-}
-
-// pass lets through what is held back.
-func (r *region) pass(n int) {
-	for ; n > 0 && len(r.held) > 0; n-- {
-		close(r.held[0])
-		r.held = r.held[1:]
-	}
-}
-
-// look looks an address up, and checks the answer when it is there.
-func (r *region) look(ctx context.Context, slug string) {
+// look looks an address up, and checks the answer when it is there. What monitors are
+// told leaves no trace, so only visitors are told nothing older than visitors before.
+func (r *region) look(ctx context.Context, slug string, monitor bool) {
 	e, began := r.edge, time.Now()
-	heard, said := e.heard[slug], e.said[slug]
+	heard, said, find := e.heard[slug], e.said[slug], e.lookup.Find
+	if monitor {
+		said, find = 0, e.lookup.Probe
+	}
 	r.asked.Go(func() {
-		got, source, err := e.lookup.Find(ctx, []byte(linkcache.Key("s.test", slug)), time.Now())
+		got, source, err := find(ctx, []byte(linkcache.Key("s.test", slug)), time.Now())
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if why := r.judge(slug, began, heard, said, got, source, err); why != "" {
 			r.found = append(r.found, fmt.Sprintf("%s is %s by %s (%v) to who asked after %v: %s", slug, name(got), source, err, began.Sub(r.truth[slug][0].at), why))
 		}
-		if err == nil && got.Version != 0 {
+		if err == nil && got.Version != 0 && !monitor {
 			e.said[slug] = max(e.said[slug], got.Revision)
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -42,6 +44,21 @@ func (s *silence) listen() func(err error) {
 }
 
 func (s *silence) silent() bool { return s.flag.Load() }
+
+// registerSilence makes both visible to operators.
+func registerSilence(registry prometheus.Registerer, l2, origin *silence) {
+	for name, s := range map[string]*silence{"redis": l2, "origin": origin} {
+		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "cache_unanswered", Help: "Whether the last question to Redis or the origin was left without an answer (1), or took too long.",
+			ConstLabels: prometheus.Labels{"store": name},
+		}, func() float64 {
+			if s.silent() {
+				return 1
+			}
+			return 0
+		}))
+	}
+}
 
 // hopeless says that waiting is in vain: the origin has left the last question
 // unanswered, and so has Redis, or its answer would not be trusted.

@@ -77,7 +77,7 @@ func newDeafWorld(t *testing.T, options ...option) *world {
 	t.Cleanup(w.origin.Close)
 	w.client = w.redis.Client(t)
 	w.store = &gated{Store: linkcache.NewStore(w.client)}
-	settings := lookup.Settings{MaxBytes: 32 << 20, Counters: 100_000, TTL: time.Minute}
+	settings := lookup.Settings{MaxBytes: 32 << 20, TTL: time.Minute}
 	for _, o := range options {
 		o(&settings)
 	}
