@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -20,13 +22,15 @@ import (
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/control"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
 
-// l1Counters is ten for each of a million links, which is about what the default
-// memory holds. They take 40 MB beside it.
-const l1Counters = 10_000_000
+// replicaLag is many times what a replica that follows its primary is behind. One that
+// has lost it answers no reads where replica-serve-stale-data is no.
+const replicaLag = 10 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -49,6 +53,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	log = log.With("region", s.Region, "edge", s.EdgeName)
 	registry := telemetry.NewRegistry()
+	limitMemory(s)
 
 	public, err := httpserver.Listen(ctx, s.HTTPAddr)
 	if err != nil {
@@ -77,7 +82,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	links, err := lookup.New(linkcache.NewStore(client), lookup.NewOriginClient(s.OriginURL),
-		lookup.Settings{MaxBytes: s.L1MaxBytes, Counters: l1Counters, TTL: s.L1TTL}, registry, log)
+		lookup.Settings{MaxBytes: s.L1MaxBytes, TTL: s.L1TTL, ReplicaLag: replicaLag}, registry, log)
 	if err != nil {
 		producer.Client().Close()
 		return err
@@ -90,6 +95,14 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}, registry)
 	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "links", Ready: readiness(client, feed, links, httpserver.Reachable("origin", s.OriginURL))})
 
+	server, err := http1.NewServer(public, handler, http1.Settings{
+		Loops: runtime.GOMAXPROCS(0), Grace: s.DrainTimeout, Waits: http1.DefaultWaits(),
+	}, log)
+	if err != nil {
+		producer.Client().Close()
+		return err
+	}
+
 	log.Info("started", "http", public.Addr().String(), "admin", private.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(private, admin, s.DrainTimeout, log).Run},
@@ -97,7 +110,8 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		runner.Task{Name: "topics", Run: topics.Run},
 		runner.Task{Name: "lookup", Run: links.Run},
 		runner.Task{Name: "invalidations", Run: feed.Run},
-		runner.Task{Name: "server", Run: redirect.NewServer(public, handler, s.DrainTimeout, log).Run},
+		runner.Task{Name: "control", Run: control.New(s.OriginURL, s.Region, s.EdgeName, links, log).Run},
+		runner.Task{Name: "server", Run: server.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)
 }

@@ -25,13 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write deps.txt anew")
 
-func TestMain(m *testing.M) {
-	// fasthttp's worker pool notices that it was stopped up to ten seconds later, and
-	// its clock for the Date header never stops.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestEveryBadSettingIsNamed(t *testing.T) {
 	err := run(t.Context(), []string{

@@ -186,6 +186,9 @@ func (f *Feed) renew(now time.Time) {
 		f.lookup.filling.Store(true)
 		f.lookup.flush(byGap)
 	}
+	if !filling && f.lookup.filling.Load() {
+		f.lookup.turn() // replicas may lack what was just written
+	}
 	f.lookup.filling.Store(filling)
 	if filling {
 		// What is changed now is behind what is being written again, and so is its
@@ -197,7 +200,7 @@ func (f *Feed) renew(now time.Time) {
 	lease := oldest + int64(Lease)
 	if f.cutOff && lease > f.lookup.since(now) {
 		f.cutOff = false
-		f.lookup.epoch.Add(1) // counted when the heartbeats went missing
+		f.lookup.turn() // counted when the heartbeats went missing
 		f.log.Warn("heartbeats are back")
 	}
 	f.lookup.lease.Store(lease)

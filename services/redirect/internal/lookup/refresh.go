@@ -3,6 +3,8 @@ package lookup
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
+	"time"
 )
 
 const (
@@ -21,18 +23,16 @@ func soft(life int64) int64 { return life*2/5 + rand.Int64N(life/5+1) }
 // refresh asks for a trusted entry again while it goes on being served, so that a link
 // that is visited all the time is never waited for. One of the visitors who find it due
 // starts it, and none waits. When too many are under way, a later visitor starts it;
-// when it fails, the entry is as good as before.
-func (l *Lookup) refresh(ctx context.Context, key []byte, h uint64, e *Entry, due, t, end int64) {
+// when it fails, the entry is as good as before. It is not tried again before pause is
+// over.
+func (l *Lookup) refresh(ctx context.Context, key []byte, h uint64, t, pause int64) {
 	select {
 	case l.refreshing <- struct{}{}:
 	default:
 		return
 	}
-	started, again := false, int64(l.ttl)/refreshAgain
-	if ending(t, end) {
-		again = int64(confirmAgain)
-	}
-	if e.refresh.CompareAndSwap(due, t+again) {
+	started := false
+	if l.refreshed.claim(h, t, pause) {
 		own := string(key)
 		_, started = l.flights.join(ctx, own, func(ctx context.Context) (found, error) {
 			defer func() { <-l.refreshing }()
@@ -44,4 +44,22 @@ func (l *Lookup) refresh(ctx context.Context, key []byte, h uint64, e *Entry, du
 		return
 	}
 	l.metrics.refresh.Inc()
+}
+
+// recent remembers which keys were asked for again of late. There is room for
+// refreshInFlight of them many times over; one that is forgotten is asked for twice.
+type recent struct {
+	slots [128 * refreshInFlight]atomic.Uint64 // a part of the hash, and milliseconds
+}
+
+const attemptMillis = 1<<40 - 1 // the bits for the time: 34 years
+
+// claim says whether a key is the caller's to ask for: nobody has within pause.
+func (a *recent) claim(h uint64, t, pause int64) bool {
+	slot := &a.slots[h%uint64(len(a.slots))]
+	last, part, now := slot.Load(), h&^attemptMillis, uint64(t/int64(time.Millisecond))
+	if last != 0 && last&^attemptMillis == part && now-(last&attemptMillis) < uint64(pause/int64(time.Millisecond)) {
+		return false
+	}
+	return slot.CompareAndSwap(last, part|now)
 }

@@ -72,31 +72,39 @@ func (l *Lookup) probeSilent(ctx context.Context) {
 			}
 		}
 		if silent || l.l2Silence.silent() {
-			l.readL2(ctx, probeKey, 0)
+			l.readL2(ctx, probeKey, 0, l2Nearest)
 		}
 	}
 }
 
 // secondBest answers a visitor whom waiting would not help: with what Redis holds, if it
-// answers at once and holds something newer than L1, or else with what L1 does. Neither
-// is kept, and somebody who knows is asked behind the visitor's back.
+// answers at once and holds something newer than L1, or else with what L1 does. The
+// former is kept, so that nobody is told anything older, and not trusted. Somebody who
+// knows is asked behind the visitor's back.
 func (l *Lookup) secondBest(ctx context.Context, key string, h uint64, e *Entry) (*Entry, Source, error) {
 	l.askBehind(ctx, key, h)
 	if l.l2Silence.silent() {
 		return l.unconfirmed(h, e)
 	}
+	held := e.Revision // not e itself: it is on the stack of a look-up that must not allocate
 	fl, _ := l.seconds.join(ctx, key, func(ctx context.Context) (found, error) {
-		r, ok := l.readL2(ctx, key, max(l.floors.at(h), e.Revision))
+		epoch, began := l.epochOf(h), l.since(time.Now())
+		r, ok := l.readL2(ctx, key, max(l.floors.at(h), held), l.purges.use(h))
 		if !ok || r.Deleted() { // the marker of a deleted link may be old too, and a "no" must not be
 			return found{}, ErrUnavailable
 		}
-		return found{entry: newEntry(key, r), source: Stale}, nil
+		newer := newEntry(key, r)
+		newer.epoch, newer.filled, newer.fresh = epoch, began, began
+		if newer.Revision > held {
+			l.keep(h, newer)
+		}
+		return found{entry: newer, source: Stale}, nil
 	})
 	limit := time.NewTimer(slowAfter)
 	defer limit.Stop()
 	select {
 	case <-fl.done:
-		if fl.err == nil && fl.found.entry.Revision > e.Revision {
+		if fl.err == nil && fl.found.entry.Revision > e.Revision && !l.outdated(h, fl.found.entry) {
 			e = fl.found.entry
 		}
 	case <-limit.C:

@@ -159,7 +159,8 @@ func (w *world) awaitTrust(t *testing.T) {
 
 func (w *world) find(t *testing.T, slug string) (*lookup.Entry, lookup.Source, error) {
 	t.Helper()
-	return w.lookup.Find(context.WithoutCancel(t.Context()), []byte(linkcache.Key("s.test", slug)), time.Now())
+	e, source, err := w.lookup.Find(context.WithoutCancel(t.Context()), []byte(linkcache.Key("s.test", slug)), time.Now())
+	return &e, source, err
 }
 
 func (w *world) source(t *testing.T, slug string) lookup.Source {

@@ -22,18 +22,13 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/origintest"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
 
-func TestMain(m *testing.M) {
-	// fasthttp's worker pool notices that it was stopped up to ten seconds later, and
-	// its clock for the Date header never stops.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const limit = 20 * time.Second
 
@@ -105,7 +100,11 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	run(&tasks, ctx, producer.Run)
 	run(&tasks, ctx, links.Run)
 	run(&tasks, ctx, feed.Run)
-	run(&server, serverCtx, redirect.NewServer(listener, handler, 5*time.Second, log).Run)
+	web, err := http1.NewServer(listener, handler, http1.Settings{Loops: 2, Grace: 5 * time.Second, Waits: http1.DefaultWaits()}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(&server, serverCtx, web.Run)
 	w.stop = sync.OnceFunc(func() { stopServer(); server.Wait(); cancel(); tasks.Wait() })
 	t.Cleanup(w.stop)
 
