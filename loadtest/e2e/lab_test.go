@@ -134,6 +134,19 @@ func (l *lab) detach(t *testing.T) {
 	redisDo(t, l.primary.addr, "CLIENT KILL TYPE replica")
 }
 
+// attach undoes detach.
+func (l *lab) attach(t *testing.T) {
+	t.Helper()
+	redisDo(t, l.replica.addr, `CONFIG SET masteruser ""`, `CONFIG SET masterauth ""`)
+	l.eventually(t, 30*time.Second, "the replica has caught up", func(ctx context.Context) error {
+		answer, err := redisCommand(ctx, l.primary.addr, "WAIT 1 100")
+		if err == nil && answer != ":1" {
+			err = errors.New(answer)
+		}
+		return err
+	})
+}
+
 // failOver kills the primary, and the replica takes over at the same addresses.
 func (l *lab) failOver(t *testing.T) {
 	t.Helper()

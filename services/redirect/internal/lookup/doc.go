@@ -19,7 +19,8 @@
 //     position, a lost connection by the subscription, silence by the lease: an
 //     entry is trusted only while heartbeats come (Lease), and for one second after
 //     the origin itself confirmed it. While heartbeats are missing, or say that
-//     Redis is being filled, L2 is not trusted either: the origin is asked first.
+//     Redis is being filled, L2 is not trusted either: the origin is asked first. A
+//     fill gives no lease: what is changed meanwhile is announced at its end.
 //  4. Never empty-handed. A flush does not throw entries away, it only makes them
 //     ask again. When neither L2 nor the origin answers, an entry goes on being
 //     served, for StaleFor at most and never below its floor, and is counted.
@@ -29,6 +30,11 @@
 //     bound on questions to the origin, circuit breakers before Redis and the origin.
 //  7. Never late for what is visited all the time. A hit on an entry past about half of
 //     its life starts one fill in the background, and is served at once (refresh.go).
+//     When the trust is about to end for another reason (heartbeats are late, or only
+//     the origin vouches for an entry) the origin is asked in the same way. And when
+//     whoever could be asked has left the last question unanswered for 50 ms, nobody
+//     who can be served waits for the next: they are asked behind the visitors' backs,
+//     and by a probe that needs no visitor, until they answer (silence.go).
 //  8. Never crowded out. What is asked for once does not displace what is visited all
 //     the time (the cache's admission), and a look-up for a monitor leaves no trace in
 //     L1 at all (probe.go).

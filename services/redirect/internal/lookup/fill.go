@@ -17,6 +17,10 @@ import (
 // heard of: it reads a replica that lags, or something is broken.
 var errOldAnswer = errors.New("the origin's answer is older than what was announced")
 
+// errSilent says that Redis was not asked because it has left the last question
+// unanswered.
+var errSilent = errors.New("redis has left the last question unanswered")
+
 type l2Answer struct {
 	record linkcache.Record
 	ok     bool
@@ -54,14 +58,22 @@ func (l *Lookup) fill(ctx context.Context, key string, h uint64) (found, error) 
 	if e.Version != 0 { // what is not there is asked for again when its time is over
 		e.refresh = began + soft(e.fresh-began)
 	}
-	if a.keep && l.epochOf(h) == epoch && !l.outdated(h, e) {
-		l.l1.set(h, e)
-		// An invalidation between the check and the set has deleted nothing yet.
-		if l.outdated(h, e) {
-			l.l1.del(h)
-		}
+	if a.keep {
+		l.keep(h, e)
 	}
 	return found{entry: e, source: a.source}, nil
+}
+
+// keep puts an entry into L1, unless it is outdated by now.
+func (l *Lookup) keep(h uint64, e *Entry) {
+	if l.epochOf(h) != e.epoch || l.outdated(h, e) {
+		return
+	}
+	l.l1.set(h, e)
+	// An invalidation between the check and the set has deleted nothing yet.
+	if l.outdated(h, e) {
+		l.l1.del(h)
+	}
 }
 
 // life is how long an entry is trusted, with a tenth of jitter, so that entries
@@ -198,7 +210,7 @@ func (l *Lookup) writeL2(ctx context.Context, entry linkcache.Entry) (linkcache.
 		if err == nil {
 			outcome = outcomes[0]
 		}
-		if _, refused := errors.AsType[redis.Error](err); refused {
+		if _, ok := errors.AsType[redis.Error](err); ok {
 			// A primary without its replicas takes no writes, and answers what is asked.
 			refusal, err = err, nil
 		}

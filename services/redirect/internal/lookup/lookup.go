@@ -260,11 +260,11 @@ func ending(t, end int64) bool { return end-t < int64(confirmAhead) }
 func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry) (*Entry, Source, error) {
 	var limit impatience
 	if e != nil {
-		limit = newImpatience()
-		defer limit.stop()
 		if l.hopeless(l.since(time.Now())) {
 			return l.secondBest(ctx, key, h, e)
 		}
+		limit = newImpatience()
+		defer limit.stop()
 	}
 	got, err := l.settle(h, limit, func() *flight {
 		fl, _ := l.flights.join(ctx, key, func(ctx context.Context) (found, error) { return l.fill(ctx, key, h) })

@@ -2,7 +2,6 @@ package lookup
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,10 +22,6 @@ const (
 
 // probeKey is an address that has no link, and never will: its host is reserved.
 const probeKey = "redirect:probe.invalid:probe"
-
-// errSilent says that somebody was not asked, because he has left the last question
-// unanswered.
-var errSilent = errors.New("redis has left the last question unanswered")
 
 // silence says whether somebody has left the last question unanswered. A store that
 // hangs is worse than one that is dead: each visitor who waits for it waits in vain,
@@ -100,25 +95,33 @@ func (l *Lookup) probeSilent(ctx context.Context) {
 }
 
 // secondBest answers a visitor whom waiting would not help: with what Redis holds, if it
-// answers at once and holds something newer than L1, or else with what L1 does. Neither
-// is kept, and somebody who knows is asked behind the visitor's back.
+// answers at once and holds something newer than L1, or else with what L1 does. The
+// former is kept, so that nobody is told anything older, and not trusted. Somebody who
+// knows is asked behind the visitor's back.
 func (l *Lookup) secondBest(ctx context.Context, key string, h uint64, e *Entry) (*Entry, Source, error) {
 	l.askBehind(ctx, key, h)
 	if l.l2Silence.silent() {
 		return l.unconfirmed(h, e)
 	}
+	held := e.Revision // not e itself: it is on the stack of a look-up that must not allocate
 	fl, _ := l.seconds.join(ctx, key, func(ctx context.Context) (found, error) {
-		r, ok := l.readL2(ctx, key, max(l.floors.at(h), e.Revision), l.purges.use(h))
+		epoch, began := l.epochOf(h), l.since(time.Now())
+		r, ok := l.readL2(ctx, key, max(l.floors.at(h), held), l.purges.use(h))
 		if !ok || r.Deleted() { // the marker of a deleted link may be old too, and a "no" must not be
 			return found{}, ErrUnavailable
 		}
-		return found{entry: newEntry(key, r), source: Stale}, nil
+		newer := newEntry(key, r)
+		newer.epoch, newer.filled, newer.fresh = epoch, began, began
+		if newer.Revision > held {
+			l.keep(h, newer)
+		}
+		return found{entry: newer, source: Stale}, nil
 	})
 	limit := time.NewTimer(slowAfter)
 	defer limit.Stop()
 	select {
 	case <-fl.done:
-		if fl.err == nil && fl.found.entry.Revision > e.Revision {
+		if fl.err == nil && fl.found.entry.Revision > e.Revision && !l.outdated(h, fl.found.entry) {
 			e = fl.found.entry
 		}
 	case <-limit.C:
