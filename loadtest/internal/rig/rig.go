@@ -260,6 +260,7 @@ func (r *Rig) StartEdge(ctx context.Context) error {
 		"LINKSTREAM_ORIGIN_URL":     "http://" + r.addr(portRPC),
 		"LINKSTREAM_KAFKA_BROKERS":  r.stores["LINKSTREAM_KAFKA_BROKERS"],
 		"LINKSTREAM_DEFAULT_DOMAIN": Domain,
+		"LINKSTREAM_JOURNAL_DIR":    filepath.Join(r.dir, "journal"),
 	}, filepath.Join(r.bin, "redirect"))
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/redisconn"
+	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 	"github.com/linkstream/linkstream/services/redirect/internal/throttle"
 )
@@ -29,7 +30,8 @@ type settings struct {
 	ServerTiming        bool           `env:"SERVER_TIMING" envDefault:"false" help:"say in Server-Timing which cache answered"`
 	L1MaxBytes          int64          `env:"L1_MAX_BYTES" envDefault:"268435456" help:"how much the in-process cache may hold"`
 	L1TTL               time.Duration  `env:"L1_TTL" envDefault:"60s" help:"how long the in-process cache trusts an entry"`
-	ClickBufferMaxBytes int            `env:"CLICK_BUFFER_MAX_BYTES" envDefault:"67108864" help:"how much the clicks that wait for the broker may take"`
+	JournalDir          string         `env:"JOURNAL_DIR,required" help:"directory, of this edge alone, in which clicks wait for the broker; they survive the process there"`
+	JournalMaxBytes     int64          `env:"JOURNAL_MAX_BYTES" envDefault:"1073741824" help:"how much the clicks that wait for the broker may take on the disk; beyond it the oldest are dropped"`
 	KafkaBrokers        []string       `env:"KAFKA_BROKERS,required" help:"Kafka brokers, host:port, comma-separated"`
 	TopicPrefix         string         `env:"TOPIC_PREFIX" help:"prefix of all topics, on a shared broker"`
 	AdminAddr           string         `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9080" help:"where /metrics, /healthz and /readyz are served"`
@@ -37,12 +39,8 @@ type settings struct {
 	DrainTimeout        time.Duration  `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"how long each phase of a stop may take"`
 }
 
-const (
-	// minL1 is below what makes a cache; it is more likely a wrong unit.
-	minL1 = 1 << 20
-	// minClickBuffer is one full batch.
-	minClickBuffer = 1 << 20
-)
+// minL1 is below what makes a cache; it is more likely a wrong unit.
+const minL1 = 1 << 20
 
 // monitors are the agents to tell apart. An empty variable means the default, so it
 // takes a word to have none.
@@ -82,8 +80,8 @@ func (s settings) Validate() error {
 	if s.RateBurst < 1 || s.RateBurst > throttle.MaxBurst {
 		errs = append(errs, fmt.Errorf("LINKSTREAM_EDGE_RATE_BURST must be between 1 and %d", throttle.MaxBurst))
 	}
-	if s.ClickBufferMaxBytes < minClickBuffer {
-		errs = append(errs, fmt.Errorf("LINKSTREAM_CLICK_BUFFER_MAX_BYTES must be at least %d", minClickBuffer))
+	if s.JournalMaxBytes < clicks.MinJournalBytes {
+		errs = append(errs, fmt.Errorf("LINKSTREAM_JOURNAL_MAX_BYTES must be at least %d", clicks.MinJournalBytes))
 	}
 	return errors.Join(append(errs,
 		config.CheckURL("ORIGIN_URL", s.OriginURL),

@@ -12,6 +12,8 @@ func (j *Journal) Append(payload []byte, count int, unixMicros int64) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
+		j.last.Accepted += uint64(count)
+		j.last.Disk += uint64(count)
 		return false
 	}
 	seg := j.live[len(j.live)-1]
@@ -75,11 +77,14 @@ func (j *Journal) signal() {
 	}
 }
 
-// Refused counts clicks that never reached the journal, because it was not open.
+// Refused counts clicks that came before the journal was open.
 func (j *Journal) Refused(count uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.closed {
-		j.state.add(offDisk, count)
+	if j.closed {
+		j.last.Accepted += count
+		j.last.Disk += count
+		return
 	}
+	j.state.add(offDisk, count)
 }

@@ -48,6 +48,7 @@ type Journal struct {
 
 	mu      sync.Mutex
 	closed  bool
+	last    Stats // when it was closed
 	id      [16]byte
 	opened  uint64     // number of the first click of this process
 	live    []*segment // in order, the last is written to
@@ -216,6 +217,9 @@ func (j *Journal) Close() error {
 	defer j.mu.Unlock()
 	if j.closed {
 		return nil
+	}
+	if j.state.mem != nil {
+		j.last = j.stats()
 	}
 	j.closed = true
 	var errs []error

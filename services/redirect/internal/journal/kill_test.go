@@ -48,7 +48,7 @@ func TestSIGKILLLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var settled uint64
+	var settled, said uint64
 	for range 8 {
 		cmd := exec.CommandContext(t.Context(), self)
 		cmd.Env = append(os.Environ(), childDir+"="+dir)
@@ -60,7 +60,6 @@ func TestSIGKILLLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(100*time.Millisecond+rand.N(150*time.Millisecond), func() { _ = cmd.Process.Kill() })
-		var said uint64
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			if line := lines.Text(); !strings.HasPrefix(line, "open ") {
@@ -82,6 +81,7 @@ func TestSIGKILLLosesNothing(t *testing.T) {
 			t.Fatalf("%d said, %d read, %d damaged", said, got, damaged)
 		}
 		sequence(t, all, settled, got-settled)
+		said = got
 		// Half of the time it is sent before the next one starts.
 		if rand.IntN(2) == 0 {
 			j.Settle(got, got, 0)

@@ -56,7 +56,7 @@ type Settings struct {
 // request.
 type Handler struct {
 	lookup   *lookup.Lookup
-	clicks   *clicks.Producer
+	clicks   *clicks.Log
 	domain   []byte
 	local    map[string]struct{}
 	trusted  []netip.Prefix
@@ -70,10 +70,10 @@ type Handler struct {
 }
 
 // New returns a handler.
-func New(links *lookup.Lookup, producer *clicks.Producer, settings Settings, registry prometheus.Registerer) *Handler {
+func New(links *lookup.Lookup, log *clicks.Log, settings Settings, registry prometheus.Registerer) *Handler {
 	h := &Handler{
 		lookup:   links,
-		clicks:   producer,
+		clicks:   log,
 		domain:   []byte(settings.DefaultDomain),
 		local:    map[string]struct{}{},
 		trusted:  settings.TrustedProxies,
@@ -143,7 +143,7 @@ func (h *Handler) answer(ctx context.Context, rc *fasthttp.RequestCtx, now time.
 		rc.Response.Header.SetBytesV("Server-Timing", timing)
 	}
 	if h.link(rc, e, now) && rc.IsGet() {
-		h.click(rc, e, query, now) //nolint:contextcheck // a click outlives its request and the server
+		h.click(rc, e, query, now)
 	}
 	return int(source)
 }

@@ -60,8 +60,8 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	w := &world{redis: redistest.Start(t), origin: origintest.New(), registry: prometheus.NewRegistry()}
 	t.Cleanup(w.origin.Close)
 	w.store = linkcache.NewStore(w.redis.Client(t))
-	producer, err := clicks.New(kafka.Options(cluster.ListenAddrs(), "test", log),
-		clicks.Settings{MaxBufferBytes: 1 << 20, DrainTimeout: 5 * time.Second}, w.registry, log)
+	recorded, err := clicks.New(t.Context(), kafka.Options(cluster.ListenAddrs(), "test", log),
+		clicks.Settings{Edge: "redirect-fra-0", JournalDir: t.TempDir(), JournalMaxBytes: clicks.MinJournalBytes, DrainTimeout: 5 * time.Second}, w.registry, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	for _, o := range options {
 		o(&settings)
 	}
-	handler := redirect.New(links, producer, settings, w.registry)
+	handler := redirect.New(links, recorded, settings, w.registry)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,7 +86,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	}
 	w.addr = listener.Addr().String()
 	w.consumer, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics(string(events.Clicks)),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 			}
 		})
 	}
-	run(&tasks, ctx, producer.Run)
+	run(&tasks, ctx, recorded.Run)
 	run(&tasks, ctx, links.Run)
 	run(&tasks, ctx, feed.Run)
 	run(&server, serverCtx, redirect.NewServer(listener, handler, 5*time.Second, log).Run)

@@ -32,7 +32,7 @@ type cutConn struct {
 func (c cutConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err == nil && c.scissors.next.CompareAndSwap(true, false) {
-		_ = c.Conn.Close()
+		_ = c.Close()
 		return 0, io.ErrUnexpectedEOF
 	}
 	return n, err
