@@ -13,7 +13,10 @@ func BenchmarkAppend(b *testing.B) {
 	l, registry := made(b, b.TempDir(), 0, "127.0.0.1:1")
 	running(b, l)
 	c := click(strings.Repeat("u", 200))
-	full := func() bool { l.Record(c); return facttest.Metric(b, registry, "clicks_dropped_total", "journal_full") > 0 }
+	full := func() bool {
+		l.Record(c)
+		return facttest.Metric(b, registry, "clicks_dropped_total", "journal_full") > 0
+	}
 	var batch Batch
 	round := func() {
 		for range 32 {

@@ -72,8 +72,8 @@ func TestWhatWasRecordedBeforeTheStopIsDelivered(t *testing.T) {
 		agent[0] = byte('a' + i%26) // the caller's buffer is its own again at once
 		c := click("")
 		c.UserAgent = agent
-		switch {
-		case i%100 == 0:
+		switch i % 100 {
+		case 0:
 			l.Record(c)
 		default:
 			b.Add(c)

@@ -13,13 +13,15 @@ import (
 // birth, so they do not start at nought with the process, and the books of a fleet
 // can be compared after edges were killed.
 type collector struct {
-	log                            *Log
-	accepted, produced, dropped    *prometheus.Desc
-	journalBytes, waiting, oldest  *prometheus.Desc
+	log                           *Log
+	accepted, produced, dropped   *prometheus.Desc
+	journalBytes, waiting, oldest *prometheus.Desc
 }
 
 func newCollector(l *Log) *collector {
-	desc := func(name, help string, labels ...string) *prometheus.Desc { return prometheus.NewDesc(name, help, labels, nil) }
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
 	return &collector{
 		log:          l,
 		accepted:     desc("clicks_accepted_total", "Redirects that were answered to visitors and are to be counted, since the journal's birth."),

@@ -19,9 +19,10 @@ const (
 	// MinBytes is the smallest bound that makes sense.
 	MinBytes = 4 << 20
 	// segmentBytes is the size of a segment where the bound allows it: at 150,000
-	// clicks a second it lasts for a third of a second, which is enough to prepare
-	// the next, and an edge that has nothing to do holds three of them.
-	segmentBytes = 16 << 20
+	// clicks a second it lasts for a sixth of a second and two are ready, which is
+	// enough to prepare the next; an edge that has nothing to do holds three of them,
+	// in files and in its resident memory.
+	segmentBytes = 8 << 20
 	// spares is how many prepared segments wait for the writer.
 	spares = 2
 )

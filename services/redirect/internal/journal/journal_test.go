@@ -52,7 +52,7 @@ func TestReadingGoesOnAtTheCheckpoint(t *testing.T) {
 	closed(t, j)
 
 	j = open(t, dir, 64<<20)
-	id := j.identity()
+	id := j.Local().Journal
 	check := func(c Checkpoint, first uint64) {
 		t.Helper()
 		if lost := rewind(t, j, c); lost != 0 {
@@ -77,13 +77,13 @@ func TestReadingGoesOnAtTheCheckpoint(t *testing.T) {
 func TestAnOlderCopySendsOnlyWhatIsNew(t *testing.T) {
 	j := open(t, t.TempDir(), 64<<20)
 	j.Append(payload(nil, 0, 10, 50), 10, now())
-	id := j.identity()
+	id := j.Local().Journal
 	j.opened = 10 // as if those had been there
 	j.Append(payload(nil, 100, 5, 50), 5, now())
 	rewind(t, j, Checkpoint{Journal: id, Next: 12, Produced: 12})
 	all, _ := drain(t, j)
 	sequence(t, all, 100, 5)
-	if j.identity() == id {
+	if j.Local().Journal == id {
 		t.Error("the numbers of two journals cannot be told apart")
 	}
 	if s := adds(t, j); s.Waiting != 5 || s.Produced != 10 {
@@ -95,7 +95,7 @@ func TestALostStatePageChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, 64<<20)
 	j.Append(payload(nil, 0, 10, 50), 10, now())
-	id := j.identity()
+	id := j.Local().Journal
 	closed(t, j)
 	if err := os.Remove(filepath.Join(dir, "state")); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestTheCommitUnderWayIsRemembered(t *testing.T) {
 	}
 }
 
-// Guards I30.
+// Guards I34.
 func TestTwoCannotHaveOneJournal(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, MinBytes)
@@ -190,7 +190,7 @@ func TestOverflowIsCountedToTheClick(t *testing.T) {
 		t.Errorf("of %d: %+v", next, before)
 	}
 	// What was on its way arrives, or it does not.
-	if lost := rewind(t, j, Checkpoint{Journal: j.identity(), Next: sent.To, Produced: sent.To}); lost != flying.To-flying.From {
+	if lost := rewind(t, j, Checkpoint{Journal: j.Local().Journal, Next: sent.To, Produced: sent.To}); lost != flying.To-flying.From {
 		t.Errorf("%d are missing that were on their way, want %d", lost, flying.To-flying.From)
 	}
 	all, _ := drain(t, j)
@@ -309,7 +309,7 @@ func TestManyWritersAndAReader(t *testing.T) {
 			case 0:
 				rewind(t, j, settled)
 			case 1, 2:
-				settled = Checkpoint{Journal: j.identity(), Next: c.To, Produced: j.Stats().Produced + c.To - c.From}
+				settled = Checkpoint{Journal: j.Local().Journal, Next: c.To, Produced: j.Stats().Produced + c.To - c.From}
 				if before := c.From; before != settled.Next-(c.To-c.From) {
 					t.Fatal("impossible")
 				}

@@ -131,10 +131,23 @@ func (j *Journal) advance(at cursor, c Chunk, off int) bool {
 }
 
 // Committing notes a transaction whose end is about to be asked for.
-func (j *Journal) Committing(c Commit) { j.state.putCommit(c) }
+func (j *Journal) Committing(c Commit) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.closed {
+		j.state.putCommit(c)
+	}
+}
 
 // Unknown is the last transaction that was noted.
-func (j *Journal) Unknown() (Commit, bool) { return j.state.commit() }
+func (j *Journal) Unknown() (Commit, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return Commit{}, false
+	}
+	return j.state.commit()
+}
 
 // Checkpoint is where sending stands.
 type Checkpoint struct {
@@ -143,16 +156,15 @@ type Checkpoint struct {
 	Produced uint64   // clicks that were produced from the journal's birth
 }
 
-// Local is the checkpoint as this machine knows it: never ahead of the broker's, and
-// behind it after a crash.
+// Local is the checkpoint as this machine knows it. The broker's is ahead of it after
+// a crash. That of a closed journal is zero.
 func (j *Journal) Local() Checkpoint {
-	return Checkpoint{Journal: j.identity(), Next: j.state.get(offNext), Produced: j.state.get(offProduced)}
-}
-
-func (j *Journal) identity() [16]byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.id
+	if j.closed {
+		return Checkpoint{}
+	}
+	return Checkpoint{Journal: j.id, Next: j.state.get(offNext), Produced: j.state.get(offProduced)}
 }
 
 // Settle says that all clicks before next are at the broker, produced of them since

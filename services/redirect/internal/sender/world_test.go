@@ -62,7 +62,7 @@ func cluster(tb testing.TB, more ...kfake.Opt) *kfake.Cluster {
 
 func open(tb testing.TB, dir string) *journal.Journal {
 	tb.Helper()
-	j, err := journal.Open(tb.Context(), journal.Settings{Dir: dir, MaxBytes: 256 << 20, LockWait: 5 * time.Second}, discard())
+	j, err := journal.Open(tb.Context(), journal.Settings{Dir: dir, MaxBytes: 512 << 20, LockWait: 5 * time.Second}, discard())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -91,17 +91,23 @@ func startWith(tb testing.TB, j *journal.Journal, drain time.Duration, options [
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return run(tb, j, s)
+}
+
+// run runs a journal and its sender.
+func run(tb testing.TB, j *journal.Journal, s *Sender) edge {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	var wg sync.WaitGroup
-	run := func(f func(context.Context) error) {
+	task := func(f func(context.Context) error) {
 		wg.Go(func() {
 			if err := f(ctx); err != nil {
 				tb.Error(err)
 			}
 		})
 	}
-	run(s.Run)
-	run(j.Run)
+	task(s.Run)
+	task(j.Run)
 	stop := sync.OnceFunc(func() { cancel(); wg.Wait() })
 	tb.Cleanup(stop)
 	return edge{s, stop}
