@@ -17,7 +17,7 @@ import (
 // TestWholeSystem is one story in chapters on one stack, because starting it is
 // what takes long. Each chapter makes its own links.
 //
-// Guards I11.
+// Guards I11, I30.
 func TestWholeSystem(t *testing.T) {
 	s := newStack(t)
 	if got := len(s.edges()); got != 4 {
@@ -29,6 +29,7 @@ func TestWholeSystem(t *testing.T) {
 	t.Run("bad input stores nothing", s.badInput)
 	t.Run("undecodable records go to the dead topics", s.poison)
 	t.Run("a killed process is back within a second", s.killed)
+	t.Run("what an edge answered is counted once, whatever is killed", s.killedUnderLoad)
 	t.Run("a held process stays away, and links it served go on", s.held)
 	t.Run("an edit is followed while nobody updates the region's Redis", s.unattended)
 	t.Run("a wiped Redis is refilled from the changelog", s.wiped)

@@ -120,7 +120,7 @@ func (r *edgeRun) measure(ctx context.Context) error {
 		return err
 	}
 	r.result.Clicks = report.Clicks{
-		Accepted: int(m[rig.ClicksAccepted]), Produced: int(m[rig.ClicksProduced]), Dropped: int(m[rig.ClicksFull] + m[rig.ClicksFailed]),
+		Accepted: int(m[rig.ClicksAccepted]), Produced: int(m[rig.ClicksProduced]), Dropped: int(m[rig.ClicksFull] + m[rig.ClicksDisk]),
 	}
 	r.result.Gaps = int(m[`cache_invalidation_total{source="gap"}`])
 	const mega = 1 << 20

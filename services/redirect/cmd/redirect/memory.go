@@ -24,5 +24,5 @@ func limitMemory(s settings) {
 
 // memoryLimit is not reached by what is in use, or the collector would never rest.
 func memoryLimit(s settings) int64 {
-	return lookup.Resident(s.L1MaxBytes) + int64(s.ClickBufferMaxBytes) + workingBytes
+	return lookup.Resident(s.L1MaxBytes) + workingBytes
 }

@@ -10,10 +10,10 @@ import (
 func TestTheProcessHasALimitUnlessItsOperatorSetOne(t *testing.T) {
 	before := debug.SetMemoryLimit(math.MaxInt64)
 	defer debug.SetMemoryLimit(before)
-	s := settings{L1MaxBytes: 256 << 20, ClickBufferMaxBytes: 64 << 20}
+	s := settings{L1MaxBytes: 256 << 20}
 	limitMemory(s)
 	got := debug.SetMemoryLimit(-1)
-	if got <= s.L1MaxBytes+int64(s.ClickBufferMaxBytes) || got > 500<<20 {
+	if got <= s.L1MaxBytes || got > 500<<20 {
 		t.Errorf("the limit with the default settings is %d MB", got>>20)
 	}
 	debug.SetMemoryLimit(700 << 20)

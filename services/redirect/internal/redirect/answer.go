@@ -131,7 +131,7 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 		room = visitor.As16()
 		c.Address = room[:]
 	}
-	w.clicks.Record(&c)
+	w.batch.Add(&c)
 }
 
 func cut(b []byte, limit int) []byte { return b[:min(len(b), limit)] }

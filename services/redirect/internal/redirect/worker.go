@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 )
@@ -18,6 +19,7 @@ type worker struct {
 	room  [keyRoom]byte
 	tally tally
 	entry lookup.Entry
+	batch clicks.Batch
 
 	location []byte // of a link that forwards its visitors' query
 }
@@ -71,8 +73,11 @@ func (w *worker) Refuse(status int, res *http1.Response) {
 	w.metrics.answered(status)
 }
 
-// Flush implements http1.Worker.
-func (w *worker) Flush() { w.tally.flush(&w.metrics) }
+// Flush implements http1.Worker: the clicks are safe before the answers leave.
+func (w *worker) Flush() {
+	w.clicks.Append(&w.batch)
+	w.tally.flush(&w.metrics)
+}
 
 // asked is what a request asks for.
 type asked struct {
