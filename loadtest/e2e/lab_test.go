@@ -51,7 +51,7 @@ func newLab(t *testing.T, s *stack) *lab {
 		l.urls = append(l.urls, "http://"+addr)
 		name := fmt.Sprint("lab-redirect-", n)
 		l.program(t, "redirect", name, shared, map[string]string{
-			"LINKSTREAM_EDGE_NAME": name, "LINKSTREAM_HTTP_ADDR": addr, "LINKSTREAM_REDIS_URL": g.url(),
+			"LINKSTREAM_EDGE_NAME": name, "LINKSTREAM_HTTP_ADDR": addr, "LINKSTREAM_REDIS_URL": g.url(), "LINKSTREAM_JOURNAL_DIR": t.TempDir(),
 		})
 	}
 	l.awaitReady(t)
