@@ -310,9 +310,6 @@ func TestManyWritersAndAReader(t *testing.T) {
 				rewind(t, j, settled)
 			case 1, 2:
 				settled = Checkpoint{Journal: j.Local().Journal, Next: c.To, Produced: j.Stats().Produced + c.To - c.From}
-				if before := c.From; before != settled.Next-(c.To-c.From) {
-					t.Fatal("impossible")
-				}
 				j.Settle(settled.Next, settled.Produced, 0)
 				rewind(t, j, settled) // what was taken before and not settled is gone
 			}
