@@ -81,6 +81,7 @@ type outage struct {
 }
 
 func (o *outage) dead(t *testing.T, names []string) {
+	t.Helper()
 	var releases []func()
 	for _, name := range names {
 		releases = append(releases, o.hold(t, name))
@@ -95,6 +96,7 @@ func (o *outage) dead(t *testing.T, names []string) {
 
 // hung stops processes without ending them: connections stand, and nothing answers.
 func (o *outage) hung(t *testing.T, names []string) {
+	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("finds the processes of PostgreSQL in /proc")
 	}
