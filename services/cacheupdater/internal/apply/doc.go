@@ -18,5 +18,6 @@
 //
 // Heartbeats say that the region's edges may trust what they hold: they are sent
 // only while the changelog is really being read, and say until when Redis may still
-// hold what is old: during a fill, and while a new reader has not reached the end yet.
+// hold what is old: during a fill, while a new reader has not reached the end yet, and
+// whenever the end that a partition had half a second ago has not been reached.
 package apply

@@ -18,6 +18,7 @@ type partition struct {
 	moved     time.Time // when next last moved, or a fill began
 	complete  bool      // the Redis that answers now has been filled
 	fill      *fill     // under way
+	ends      ends
 }
 
 // followed says whether Redis's entry is to move on with what is written: it does not
@@ -103,7 +104,7 @@ func (ps *partitions) heartbeat() (linkcache.Message, bool) {
 	for _, id := range slices.Sorted(maps.Keys(ps.byID)) {
 		p := ps.byID[id]
 		m.Heartbeat = append(m.Heartbeat, linkcache.Position{Partition: id, Offset: p.published})
-		m.Filling = m.Filling || !p.complete
+		m.Filling = m.Filling || !p.complete || p.ends.behind
 	}
 	return m, len(m.Heartbeat) > 0
 }

@@ -208,6 +208,9 @@ func (u *Updater) beat(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := u.checkEnds(ctx, time.Now()); err != nil {
+		return err
+	}
 	m, ok := u.partitions.heartbeat()
 	if !ok {
 		return nil
