@@ -86,6 +86,7 @@ FROM
         bot_kind,
         source
     FROM clicks
+    WHERE length(splitByChar('/', getSetting('insert_deduplication_token'))) < 5
 )
 GROUP BY GROUPING SETS (
     (workspace_id, clock_hour, bot, country),
