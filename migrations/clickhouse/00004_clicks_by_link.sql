@@ -16,7 +16,7 @@ CREATE TABLE clicks_by_link (
     bot           Bool CODEC(ZSTD),
     host          LowCardinality(String) CODEC(ZSTD),
     clicks        SimpleAggregateFunction(sum, UInt64) CODEC(T64, ZSTD),
-    visitors      AggregateFunction(uniqCombined(17), UInt64) CODEC(ZSTD),
+    visitors      AggregateFunction(uniqCombined(17), UInt64),
     range_end     SimpleAggregateFunction(max, Int64) CODEC(ZSTD)
 ) ENGINE = AggregatingMergeTree
 PARTITION BY toYYYYMM(hour)

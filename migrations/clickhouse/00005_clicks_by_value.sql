@@ -12,7 +12,7 @@ CREATE TABLE clicks_by_value (
     bot           Bool CODEC(ZSTD),
     value         String CODEC(ZSTD),
     clicks        SimpleAggregateFunction(sum, UInt64) CODEC(T64, ZSTD),
-    visitors      AggregateFunction(uniqCombined(15), UInt64) CODEC(ZSTD),
+    visitors      AggregateFunction(uniqCombined(15), UInt64),
     range_end     SimpleAggregateFunction(max, Int64) CODEC(ZSTD)
 ) ENGINE = AggregatingMergeTree
 PARTITION BY toYYYYMM(hour)

