@@ -48,6 +48,7 @@ func insertSettings(token string) clickhouse.Settings {
 		"insert_deduplicate":                                 1,
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
 		"async_insert":                                       0,
+		"distributed_foreground_insert":                      1, // on a cluster: every shard has its rows before the answer
 		"max_insert_block_size":                              MaxRows + 1,
 		"min_insert_block_size_rows":                         MaxRows + 1,
 		"min_insert_block_size_bytes":                        0,
