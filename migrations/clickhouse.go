@@ -116,8 +116,12 @@ func forCluster(text, cluster string) string {
 			engine = "Replicated" + engine + "('/clickhouse/tables/{shard}/{database}/" + name + localSuffix + "', '{replica}')"
 		}
 		local := name + localSuffix
+		shard := "cityHash64(link_id)"
+		if !strings.Contains(columns, " link_id ") {
+			shard = "rand()" // nothing is inserted through it
+		}
 		return replace(text, createTable, "CREATE TABLE IF NOT EXISTS "+local+on+" ("+columns+") ENGINE = "+engine+rest+";\n"+
-			"CREATE TABLE IF NOT EXISTS "+name+on+" AS "+local+" ENGINE = Distributed('"+cluster+"', currentDatabase(), '"+local+"', cityHash64(link_id));")
+			"CREATE TABLE IF NOT EXISTS "+name+on+" AS "+local+" ENGINE = Distributed('"+cluster+"', currentDatabase(), '"+local+"', "+shard+");")
 	}
 	if m := createView.FindStringSubmatch(text); m != nil {
 		return replace(text, createView, "CREATE MATERIALIZED VIEW IF NOT EXISTS "+m[1]+on+" TO "+m[2]+localSuffix+" AS"+m[3]+"    FROM "+m[4]+localSuffix+"\n"+m[5]+";")
