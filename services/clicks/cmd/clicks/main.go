@@ -81,7 +81,10 @@ func main() {
 }
 
 func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
-	s, err := config.Parse[settings]("clicks counts: it carries clicks from Kafka into ClickHouse.", environ, args, stdout)
+	if len(args) > 0 && args[0] == "ledger" {
+		return runLedger(ctx, environ, args[1:], stdout)
+	}
+	s, err := config.Parse[settings]("clicks counts: it carries clicks from Kafka into ClickHouse. `clicks ledger` says whether they all arrived.", environ, args, stdout)
 	if errors.Is(err, config.ErrHelp) {
 		return nil
 	}
