@@ -52,8 +52,8 @@ func (c *Click) read(value []byte) error {
 			return protowire.ParseError(n)
 		}
 		value = value[n:]
-		switch {
-		case kind == protowire.BytesType:
+		switch kind {
+		case protowire.BytesType:
 			field, n := protowire.ConsumeBytes(value)
 			if n < 0 {
 				return protowire.ParseError(n)
@@ -62,7 +62,7 @@ func (c *Click) read(value []byte) error {
 			if text := c.set(number, field); text && !utf8.Valid(field) {
 				return errText
 			}
-		case kind == protowire.VarintType:
+		case protowire.VarintType:
 			v, n := protowire.ConsumeVarint(value)
 			if n < 0 {
 				return protowire.ParseError(n)
@@ -114,6 +114,7 @@ func (c *Click) set(number protowire.Number, field []byte) (text bool) {
 		c.TargetQuery = field
 	case 20:
 		c.Source = field
+	default:
 	}
 	return number == 6 || number == 7 || number == 9 || number == 10 || number == 20
 }
@@ -130,6 +131,7 @@ func (c *Click) setNumber(number protowire.Number, v uint64) {
 		c.Variant = uint32(v)
 	case 19:
 		c.Rule = uint32(v)
+	default:
 	}
 }
 

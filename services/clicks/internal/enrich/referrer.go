@@ -2,6 +2,7 @@ package enrich
 
 import (
 	_ "embed"
+	"maps"
 	"net/url"
 	"strings"
 )
@@ -69,9 +70,7 @@ func newSites() map[string]site {
 			sites[fields[0]] = site{fields[1], fields[2]}
 		}
 	}
-	for host, s := range newerSites() {
-		sites[host] = s
-	}
+	maps.Copy(sites, newerSites())
 	return sites
 }
 

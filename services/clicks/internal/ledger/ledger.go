@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 	"time"
 )
@@ -114,7 +115,7 @@ func (l Ledger) Write(out io.Writer) error {
 	fmt.Fprintln(w, "topic\trecords\tpending\tdead\tin ClickHouse\tdifference\t")
 	difference := "-"
 	if l.Topic.Whole && !l.Store.Expires {
-		difference = fmt.Sprint(l.Topic.Records - l.Topic.Pending - l.Topic.Dead - l.Store.Rows)
+		difference = strconv.FormatInt(l.Topic.Records-l.Topic.Pending-l.Topic.Dead-l.Store.Rows, 10)
 	}
 	fmt.Fprintf(w, "\t%d\t%d\t%d\t%d\t%s\t\n", l.Topic.Records, l.Topic.Pending, l.Topic.Dead, l.Store.Rows, difference)
 	if err := w.Flush(); err != nil {

@@ -54,7 +54,8 @@ func (t Topic) readNote(committed int64, metadata string) (*noted, error) {
 		return nil, nil //nolint:nilnil // no note is an ordinary answer
 	}
 	fields := strings.Fields(metadata)
-	if !(len(fields) == 4 && fields[0] == noteVersion || len(fields) == 3 && fields[0] == noteVersion1) {
+	known := len(fields) == 4 && fields[0] == noteVersion || len(fields) == 3 && fields[0] == noteVersion1
+	if !known {
 		return nil, fmt.Errorf("reading the note %q: want %q and three fields", metadata, noteVersion)
 	}
 	if fields[1] != hex.EncodeToString(t.ID[:]) {
