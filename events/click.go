@@ -20,6 +20,7 @@ const (
 	MaxAcceptLanguage = 256
 	MaxQuery          = 2048
 	MaxPurpose        = 64
+	MaxTargetQuery    = 2048
 )
 
 // Click is one answered redirect, in the form an edge can fill without
@@ -42,6 +43,10 @@ type Click struct {
 	AcceptLanguage []byte
 	Query          []byte
 	Purpose        []byte
+	TargetQuery    []byte // empty unless it holds a utm_ parameter
+	Variant        int
+	Rule           int
+	Source         string
 }
 
 // Field numbers of linkstream.events.v1.Click; click_test.go holds them against
@@ -63,6 +68,10 @@ const (
 	clickAcceptLanguage protowire.Number = 14
 	clickQuery          protowire.Number = 15
 	clickPurpose        protowire.Number = 16
+	clickTargetQuery    protowire.Number = 17
+	clickVariant        protowire.Number = 18
+	clickRule           protowire.Number = 19
+	clickSource         protowire.Number = 20
 )
 
 // AppendClick appends the click in protobuf wire format and returns the extended
@@ -84,7 +93,11 @@ func AppendClick(dst []byte, c *Click) []byte {
 	dst = appendBytes(dst, clickReferrer, c.Referrer)
 	dst = appendBytes(dst, clickAcceptLanguage, c.AcceptLanguage)
 	dst = appendBytes(dst, clickQuery, c.Query)
-	return appendBytes(dst, clickPurpose, c.Purpose)
+	dst = appendBytes(dst, clickPurpose, c.Purpose)
+	dst = appendBytes(dst, clickTargetQuery, c.TargetQuery)
+	dst = appendVarint(dst, clickVariant, uint64(c.Variant))
+	dst = appendVarint(dst, clickRule, uint64(c.Rule))
+	return appendString(dst, clickSource, c.Source)
 }
 
 func appendVarint(dst []byte, n protowire.Number, v uint64) []byte {

@@ -34,14 +34,7 @@ func Postgres(ctx context.Context, db *sql.DB) ([]string, error) {
 	return up(ctx, goose.DialectPostgres, db, postgresFiles, "postgres", goose.WithSessionLocker(locker))
 }
 
-// ClickHouse applies what is missing in the connection's database and returns
-// the names of the files it applied. ClickHouse has no transactions and no
-// session locks: a file holds one statement, and only one process may migrate.
-func ClickHouse(ctx context.Context, db *sql.DB) ([]string, error) {
-	return up(ctx, goose.DialectClickHouse, db, clickhouseFiles, "clickhouse")
-}
-
-func up(ctx context.Context, dialect goose.Dialect, db *sql.DB, files embed.FS, dir string, options ...goose.ProviderOption) ([]string, error) {
+func up(ctx context.Context, dialect goose.Dialect, db *sql.DB, files fs.FS, dir string, options ...goose.ProviderOption) ([]string, error) {
 	sub, err := fs.Sub(files, dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening the %s migrations: %w", dir, err)

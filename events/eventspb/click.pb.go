@@ -59,7 +59,16 @@ type Click struct {
 	// The query of the requested URL, without the question mark, cut at 2048 bytes.
 	Query []byte `protobuf:"bytes,15,opt,name=query" json:"query,omitempty"`
 	// The Sec-Purpose or Purpose header (`prefetch`, `preview`), cut at 64 bytes.
-	Purpose       []byte `protobuf:"bytes,16,opt,name=purpose" json:"purpose,omitempty"`
+	Purpose []byte `protobuf:"bytes,16,opt,name=purpose" json:"purpose,omitempty"`
+	// The query of the target, without the question mark, cut at 2048 bytes; left out
+	// unless it holds a utm_ parameter.
+	TargetQuery []byte `protobuf:"bytes,17,opt,name=target_query,json=targetQuery" json:"target_query,omitempty"`
+	// Which of the link's variants was served, counted from 1; 0 when it has none.
+	Variant uint32 `protobuf:"varint,18,opt,name=variant" json:"variant,omitempty"`
+	// Which of the link's rules chose the target, counted from 1; 0 when none did.
+	Rule uint32 `protobuf:"varint,19,opt,name=rule" json:"rule,omitempty"`
+	// How the visitor came by the link, when the edge can tell: `scan` for its QR code.
+	Source        string `protobuf:"bytes,20,opt,name=source" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -206,11 +215,39 @@ func (x *Click) GetPurpose() []byte {
 	return nil
 }
 
+func (x *Click) GetTargetQuery() []byte {
+	if x != nil {
+		return x.TargetQuery
+	}
+	return nil
+}
+
+func (x *Click) GetVariant() uint32 {
+	if x != nil {
+		return x.Variant
+	}
+	return 0
+}
+
+func (x *Click) GetRule() uint32 {
+	if x != nil {
+		return x.Rule
+	}
+	return 0
+}
+
+func (x *Click) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
 var File_linkstream_events_v1_click_proto protoreflect.FileDescriptor
 
 const file_linkstream_events_v1_click_proto_rawDesc = "" +
 	"\n" +
-	" linkstream/events/v1/click.proto\x12\x14linkstream.events.v1\"\xc2\x03\n" +
+	" linkstream/events/v1/click.proto\x12\x14linkstream.events.v1\"\xab\x04\n" +
 	"\x05Click\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12 \n" +
 	"\ftime_unix_us\x18\x02 \x01(\x03R\n" +
@@ -231,7 +268,11 @@ const file_linkstream_events_v1_click_proto_rawDesc = "" +
 	"\breferrer\x18\r \x01(\fR\breferrer\x12'\n" +
 	"\x0faccept_language\x18\x0e \x01(\fR\x0eacceptLanguage\x12\x14\n" +
 	"\x05query\x18\x0f \x01(\fR\x05query\x12\x18\n" +
-	"\apurpose\x18\x10 \x01(\fR\apurposeB@Z9github.com/linkstream/linkstream/events/eventspb;eventspb\x92\x03\x02\b\x02b\beditionsp\xe8\a"
+	"\apurpose\x18\x10 \x01(\fR\apurpose\x12!\n" +
+	"\ftarget_query\x18\x11 \x01(\fR\vtargetQuery\x12\x18\n" +
+	"\avariant\x18\x12 \x01(\rR\avariant\x12\x12\n" +
+	"\x04rule\x18\x13 \x01(\rR\x04rule\x12\x16\n" +
+	"\x06source\x18\x14 \x01(\tR\x06sourceB@Z9github.com/linkstream/linkstream/events/eventspb;eventspb\x92\x03\x02\b\x02b\beditionsp\xe8\a"
 
 var (
 	file_linkstream_events_v1_click_proto_rawDescOnce sync.Once

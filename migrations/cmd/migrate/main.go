@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -31,6 +32,10 @@ again changes nothing.
 
   LINKSTREAM_POSTGRES_URL       for postgres    postgres://user:password@host:port/database
   LINKSTREAM_CLICKHOUSE_URL     for clickhouse  http://user:password@host:port/database or clickhouse://...
+  LINKSTREAM_CLICKHOUSE_CLUSTER                 for clickhouse  cluster of the server's configuration: makes replicated and
+                                                distributed tables (default none: a single server)
+  LINKSTREAM_CLICK_RETENTION_DAYS               for clickhouse  days that clicks are kept, 0 for ever (default as it was)
+  LINKSTREAM_CLICK_ROLLUP_RETENTION_DAYS        for clickhouse  the same for rollups
   LINKSTREAM_KAFKA_BROKERS      for topics      host:port,host:port
   LINKSTREAM_TOPIC_PREFIX       for topics      put before every topic's name (default none)
   LINKSTREAM_TOPIC_REPLICATION  for topics      copies of each partition (default 1)
@@ -43,11 +48,14 @@ type step struct {
 }
 
 type config struct {
-	PostgresURL      string   `env:"POSTGRES_URL"`
-	ClickHouseURL    string   `env:"CLICKHOUSE_URL"`
-	KafkaBrokers     []string `env:"KAFKA_BROKERS"`
-	TopicPrefix      string   `env:"TOPIC_PREFIX"`
-	TopicReplication int16    `env:"TOPIC_REPLICATION" envDefault:"1"`
+	PostgresURL       string   `env:"POSTGRES_URL"`
+	ClickHouseURL     string   `env:"CLICKHOUSE_URL"`
+	ClickHouseCluster string   `env:"CLICKHOUSE_CLUSTER"`
+	ClickDays         *int     `env:"CLICK_RETENTION_DAYS"`
+	RollupDays        *int     `env:"CLICK_ROLLUP_RETENTION_DAYS"`
+	KafkaBrokers      []string `env:"KAFKA_BROKERS"`
+	TopicPrefix       string   `env:"TOPIC_PREFIX"`
+	TopicReplication  int16    `env:"TOPIC_REPLICATION" envDefault:"1"`
 }
 
 func main() {
@@ -106,11 +114,19 @@ func checkPostgres(c config) error {
 	return nil
 }
 
+var clusterName = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
+
 func checkClickHouse(c config) error {
 	_, parseErr := clickhouse.ParseDSN(c.ClickHouseURL)
 	u, err := url.Parse(c.ClickHouseURL)
 	if parseErr != nil || err != nil || u.Host == "" || !isDatabase(databaseOf(u)) {
 		return errors.New("LINKSTREAM_CLICKHOUSE_URL must be a URL that ends with a database, for instance http://127.0.0.1:8123/linkstream")
+	}
+	if !clusterName.MatchString(c.ClickHouseCluster) {
+		return errors.New("LINKSTREAM_CLICKHOUSE_CLUSTER must be a name of letters, digits, - and _")
+	}
+	if c.ClickDays != nil && *c.ClickDays < 0 || c.RollupDays != nil && *c.RollupDays < 0 {
+		return errors.New("LINKSTREAM_CLICK_RETENTION_DAYS and LINKSTREAM_CLICK_ROLLUP_RETENTION_DAYS must be 0 or more")
 	}
 	return nil
 }
@@ -147,7 +163,7 @@ func postgres(ctx context.Context, c config) ([]string, error) {
 }
 
 func clickHouse(ctx context.Context, c config) ([]string, error) {
-	if err := createDatabase(ctx, c.ClickHouseURL); err != nil {
+	if err := createDatabase(ctx, c.ClickHouseURL, c.ClickHouseCluster); err != nil {
 		return nil, err
 	}
 	options, err := clickhouse.ParseDSN(c.ClickHouseURL)
@@ -156,12 +172,12 @@ func clickHouse(ctx context.Context, c config) ([]string, error) {
 	}
 	db := clickhouse.OpenDB(options)
 	defer func() { _ = db.Close() }()
-	return migrations.ClickHouse(ctx, db)
+	return migrations.ClickHouseWith(ctx, db, migrations.ClickHouseSettings{Cluster: c.ClickHouseCluster, ClickDays: c.ClickDays, RollupDays: c.RollupDays})
 }
 
 // createDatabase makes the database that the URL names, by a connection to the
 // one that is always there.
-func createDatabase(ctx context.Context, raw string) error {
+func createDatabase(ctx context.Context, raw, cluster string) error {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return fmt.Errorf("reading the ClickHouse URL: %w", err)
@@ -174,7 +190,11 @@ func createDatabase(ctx context.Context, raw string) error {
 	}
 	db := clickhouse.OpenDB(options)
 	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS `"+name+"`"); err != nil {
+	statement := "CREATE DATABASE IF NOT EXISTS `" + name + "`"
+	if cluster != "" {
+		statement += " ON CLUSTER '" + cluster + "'"
+	}
+	if _, err := db.ExecContext(ctx, statement); err != nil {
 		return fmt.Errorf("creating the database %s: %w", name, err)
 	}
 	return nil

@@ -56,6 +56,7 @@ Environment:
   LINKSTREAM_PORT_BASE    added to every port (default 0)
   LINKSTREAM_LOCAL_BROKER embedded or kafka, as --broker (default embedded)
   LINKSTREAM_CHDB_LIB     path of libchdb.so (default: where install.sh puts it)
+  LINKSTREAM_GEO_COUNTRY_FILE  countries of addresses (default: where install.sh puts them)
 
 Every other LINKSTREAM_* variable reaches the services, but for the addresses and names that the stack sets itself:
 LINKSTREAM_LOG_LEVEL=debug make run.`

@@ -155,8 +155,9 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_SHORT_URL_PORT":   firstEdge, // so that a short URL works when it is pasted
 	})
 	p.service("clicks", "clicks", TierWorker, adminClicks, nil, map[string]string{
-		"LINKSTREAM_KAFKA_BROKERS":  p.KafkaBrokers,
-		"LINKSTREAM_CLICKHOUSE_URL": p.ClickHouseURL,
+		"LINKSTREAM_KAFKA_BROKERS":    p.KafkaBrokers,
+		"LINKSTREAM_CLICKHOUSE_URL":   p.ClickHouseURL,
+		"LINKSTREAM_GEO_COUNTRY_FILE": p.Settings.GeoCountryFile,
 	})
 	p.service("analytics", "analytics", TierWorker, adminAnalytics, []int{portAnalytics}, map[string]string{
 		"LINKSTREAM_HTTP_ADDR":      p.addr(portAnalytics),

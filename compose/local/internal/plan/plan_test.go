@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -37,6 +38,28 @@ func TestEveryMistakeIsNamed(t *testing.T) {
 	}
 }
 
+func TestInstallScriptFetchesThisGeoVersion(t *testing.T) {
+	script, err := os.ReadFile("../../install.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(script), "\nGEO_VERSION="+plan.GeoVersion+"\n") {
+		t.Errorf("install.sh does not fetch %s", plan.GeoVersion)
+	}
+}
+
+func TestGeoFileIsLookedForWhereItIsInstalled(t *testing.T) {
+	check := func(environ map[string]string, want string) {
+		t.Helper()
+		if got := plan.GeoCountryFile(func(name string) string { return environ[name] }); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	check(map[string]string{"HOME": "/h"}, "/h/.cache/linkstream/geo/"+plan.GeoVersion+"/dbip-country.mmdb")
+	check(map[string]string{"HOME": "/h", "XDG_CACHE_HOME": "/c"}, "/c/linkstream/geo/"+plan.GeoVersion+"/dbip-country.mmdb")
+	check(map[string]string{"HOME": "/h", "LINKSTREAM_GEO_COUNTRY_FILE": "/g.mmdb"}, "/g.mmdb")
+}
+
 func newPlan(t *testing.T, environ map[string]string) plan.Plan {
 	t.Helper()
 	return newPlanWith(t, plan.EmbeddedBroker, environ)
@@ -48,7 +71,7 @@ func newPlanWith(t *testing.T, broker plan.BrokerKind, environ map[string]string
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Root, s.Bin, s.Broker = "/r", "/r/bin", broker
+	s.Root, s.Bin, s.Broker, s.GeoCountryFile = "/r", "/r/bin", broker, "/g.mmdb"
 	p, err := plan.New(s)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +163,7 @@ func TestServicesAreConfigured(t *testing.T) {
 	})
 	check("clicks", map[string]string{
 		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9041", "LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093",
-		"LINKSTREAM_CLICKHOUSE_URL": "http://127.0.0.1:18124/linkstream",
+		"LINKSTREAM_CLICKHOUSE_URL": "http://127.0.0.1:18124/linkstream", "LINKSTREAM_GEO_COUNTRY_FILE": "/g.mmdb",
 	})
 	check("analytics", map[string]string{
 		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9021", "LINKSTREAM_HTTP_ADDR": "127.0.0.1:8021",

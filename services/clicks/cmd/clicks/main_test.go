@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -71,16 +72,16 @@ func TestMissingTopicStopsTheStart(t *testing.T) {
 }
 
 // running runs the ingester until stop, which returns when it has ended.
-func running(t *testing.T, broker, store string) (admin string, stop func()) {
+func running(t *testing.T, broker, store string, environ ...string) (admin string, stop func()) {
 	t.Helper()
 	admin = testproc.FreeAddr(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() {
-		stopped <- run(ctx, []string{
+		stopped <- run(ctx, append([]string{
 			"LINKSTREAM_KAFKA_BROKERS=" + broker, "LINKSTREAM_CLICKHOUSE_URL=" + store,
 			"LINKSTREAM_ADMIN_ADDR=" + admin, "LINKSTREAM_CLICK_BATCH_MAX_WAIT=20ms",
-		}, nil, t.Output())
+		}, environ...), nil, t.Output())
 	}()
 	return admin, func() {
 		t.Helper()
@@ -157,7 +158,7 @@ func produce(t *testing.T, broker string, n int) {
 	}
 	defer client.Close()
 	for i := range n {
-		click := events.Click{ID: [16]byte{byte(i >> 8), byte(i)}, TimeUnixMicro: time.Now().UnixMicro(), Host: "go.test", Status: 302}
+		click := events.Click{ID: [16]byte{byte(i >> 8), byte(i)}, TimeUnixMicro: time.Now().UnixMicro(), Host: "go.test", Status: 302, Edge: "edge-1", LinkID: [16]byte{1}}
 		client.Produce(t.Context(), &kgo.Record{Topic: events.Clicks.Name(""), Value: events.AppendClick(nil, &click)}, func(_ *kgo.Record, err error) {
 			if err != nil {
 				t.Error(err)
@@ -186,4 +187,42 @@ func get(t *testing.T, url string) string {
 		return ""
 	}
 	return string(body)
+}
+
+// A click can be asked for within two seconds, at a steady thousand a second.
+//
+// Guards I39.
+func TestClicksCanBeAskedForWithinTwoSeconds(t *testing.T) {
+	broker := newBroker(t, events.Clicks, events.DeadClicks)
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	admin, stop := running(t, broker, clickhousetest.New(t), "LINKSTREAM_CLICK_BATCH_MAX_WAIT=500ms") // the default
+	const warm, total = 1000, 6000
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for n := 0; n < total; {
+		for range 10 {
+			click := events.Click{ID: [16]byte{byte(n >> 8), byte(n)}, TimeUnixMicro: time.Now().UnixMicro(), Host: "go.test", Status: 302, LinkID: [16]byte{1}}
+			client.Produce(t.Context(), &kgo.Record{Topic: events.Clicks.Name(""), Value: events.AppendClick(nil, &click)}, nil)
+			n++
+		}
+		<-tick.C
+	}
+	facttest.Eventually(t, "all clicks are counted", func() bool {
+		return strings.Contains(get(t, "http://"+admin+"/metrics"), fmt.Sprintf("clicks_inserted_total %d\n", total))
+	})
+	for line := range strings.Lines(get(t, "http://"+admin+"/metrics")) {
+		if text, ok := strings.CutPrefix(line, `clicks_ingest_lag_seconds_bucket{le="2"} `); ok {
+			within, err := strconv.Atoi(strings.TrimSpace(text))
+			// The first second is that of joining the group and of ClickHouse's first insert.
+			if err != nil || within < (total-warm)*99/100 {
+				t.Errorf("%s of %d clicks could be asked for within 2 seconds", text, total)
+			}
+			t.Logf("%d of %d clicks within 2 seconds", within, total)
+		}
+	}
+	stop()
 }

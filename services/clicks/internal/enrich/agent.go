@@ -1,82 +1,78 @@
 package enrich
 
-import (
-	"strings"
-	"sync"
-
-	"github.com/medama-io/go-useragent"
-)
+import "strings"
 
 const (
 	// maxAgent is how much of a user agent is looked at, in bytes.
 	maxAgent = 512
-	// cachedAgents bounds each of the cache's two halves. At 200 bytes an agent
-	// they take about 4 MB; a guess at how many agents an hour really brings.
+	// cachedAgents bounds each of the cache's two halves. At 700 bytes an agent they
+	// take about 12 MB at most; a guess at how many agents an hour really brings.
 	cachedAgents = 8192
 )
-
-// botTokens is what crawlers and link previews call themselves, in lower case.
-// Programs' HTTP libraries are not in it: a click through curl is a click.
-func botTokens() []string {
-	return []string{"bot", "crawler", "spider", "slurp", "facebookexternalhit", "facebookcatalog", "preview", "mediapartners-google", "embedly"}
-}
 
 // agent is what a user agent says.
 type agent struct {
 	device  string // desktop, mobile, tablet or tv
 	os      string
-	browser string
-	bot     bool
+	browser string // or the app that shows pages itself
+	bot     string // its kind
 }
 
-// agents parses user agents and remembers the recent ones: when one half of the
-// cache is full it becomes the old half, and what nobody asked for since is
-// forgotten with it. A flood of made-up agents costs time, never memory.
-type agents struct {
-	parser *useragent.Parser
-	tokens []string
+// app is a program that opens links in a view of its own. The parser takes them for
+// the browser whose engine they use.
+type app struct{ token, name string }
 
-	mu          sync.Mutex
-	recent, old map[string]agent
+func apps() []app {
+	return []app{
+		{"Instagram", "Instagram"},
+		{"Barcelona", "Threads"},
+		{"FBAN/Messenger", "Messenger"},
+		{"FB_IAB/MESSENGER", "Messenger"},
+		{"FB_IAB/Orca", "Messenger"},
+		{"FBAN", "Facebook"},
+		{"FBAV", "Facebook"},
+		{"BytedanceWebview", "TikTok"},
+		{"musical_ly", "TikTok"},
+		{"LinkedInApp", "LinkedIn"},
+		{"Snapchat", "Snapchat"},
+		{"Pinterest", "Pinterest"},
+		{"Line/", "LINE"},
+		{"MicroMessenger", "WeChat"},
+		{"Twitter for ", "X"},
+		{"GSA/", "Google app"},
+	}
 }
 
-func newAgents() *agents {
-	return &agents{parser: useragent.NewParser(), tokens: botTokens(), recent: map[string]agent{}}
+// tvs is what television sets call themselves, in lower case.
+func tvs() []string {
+	return []string{"smart-tv", "smarttv", "hbbtv", "googletv", "appletv", "apple tv", "web0s", "tizen/tv", "roku", "bravia"}
 }
 
-func (a *agents) parse(ua string) agent {
-	if ua == "" {
+func (t *Tables) readAgent(header []byte) agent {
+	if len(header) == 0 {
 		return agent{}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if hit, ok := a.recent[ua]; ok {
-		return hit
-	}
-	result, ok := a.old[ua]
-	if !ok {
-		result = a.read(ua)
-	}
-	if len(a.recent) >= cachedAgents {
-		a.old, a.recent = a.recent, map[string]agent{}
-	}
-	a.recent[ua] = result
-	return result
-}
-
-func (a *agents) read(ua string) agent {
+	ua := text(header, maxAgent)
 	lower := strings.ToLower(ua)
-	parsed := a.parser.Parse(ua)
+	parsed := t.agents.Parse(ua)
 	result := agent{
 		device:  strings.ToLower(parsed.Device().String()),
 		os:      parsed.OS().String(),
 		browser: parsed.Browser().String(),
-		bot:     a.bot(lower),
+		bot:     t.findBot(ua, lower),
 	}
 	if result.os == "MacOS" {
 		result.os = "macOS"
 	}
+	for _, a := range apps() {
+		if strings.Contains(ua, a.token) {
+			result.browser = a.name
+			break
+		}
+	}
 	switch {
+	case containsAny(lower, tvs()) || strings.Contains(lower, "tizen") && strings.Contains(lower, " tv "):
+		result.device = "tv"
 	case result.device == "bot": // the parser's word for programs of every kind
 		result.device = ""
 	case result.os == "Android" && result.device == "mobile" && !strings.Contains(lower, "mobile"):
@@ -85,20 +81,24 @@ func (a *agents) read(ua string) agent {
 	return result
 }
 
-func (a *agents) bot(lower string) bool {
-	// A maker of telephones, in the agents of its customers.
-	lower = strings.ReplaceAll(lower, "cubot", "")
-	for _, token := range a.tokens {
-		if strings.Contains(lower, token) {
+func containsAny(s string, tokens []string) bool {
+	for _, token := range tokens {
+		if strings.Contains(s, token) {
 			return true
 		}
 	}
 	return false
 }
 
-// automatic says whether a Sec-Purpose or Purpose header marks a request that no
-// person made (yet): a prefetch or a preview.
-func automatic(purpose []byte) bool {
+// automatic is the kind of bot that a Sec-Purpose or Purpose header tells of: a
+// request that no person made (yet).
+func automatic(purpose []byte) string {
+	if len(purpose) == 0 {
+		return ""
+	}
 	p := strings.ToLower(string(purpose))
-	return strings.Contains(p, "prefetch") || strings.Contains(p, "preview") || strings.Contains(p, "prerender")
+	if containsAny(p, []string{"prefetch", "preview", "prerender"}) {
+		return botPrefetch
+	}
+	return ""
 }

@@ -1,8 +1,11 @@
 package enrich
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,13 +21,11 @@ const (
 )
 
 func TestAgents(t *testing.T) {
-	a := newAgents()
+	tables := NewTables()
 	check := func(ua string, want agent) {
 		t.Helper()
-		for range 2 { // read, then remembered
-			if got := a.parse(ua); got != want {
-				t.Errorf("%q is %+v, want %+v", ua, got, want)
-			}
+		if got := tables.readAgent([]byte(ua)); got != want {
+			t.Errorf("%q is %+v, want %+v", ua, got, want)
 		}
 	}
 	check("", agent{})
@@ -39,56 +40,173 @@ func TestAgents(t *testing.T) {
 		agent{device: "tablet", os: "Android", browser: "Chrome"})
 	check("Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36",
 		agent{device: "mobile", os: "Android", browser: "Chrome"})
-	check("curl/8.5.0", agent{})
-	check("Go-http-client/1.1", agent{})
-	check("python-requests/2.32.0", agent{})
+	check("Mozilla/5.0 (SMART-TV; Linux; Tizen 6.5) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/4.0 Chrome/85.0.4183.93 TV Safari/537.36",
+		agent{device: "tv", os: "Linux", browser: "Samsung Browser"})
 
-	bot := func(ua string, want bool) {
+	const phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148"
+	app := func(suffix, want string) {
 		t.Helper()
-		if got := a.parse(ua).bot; got != want {
-			t.Errorf("%q: bot is %v, want %v", ua, got, want)
+		check(phone+" "+suffix, agent{device: "mobile", os: "iOS", browser: want})
+	}
+	app("Instagram 334.0.4.32.98 (iPhone14,5; iOS 17_5; de_DE; de; scale=3.00; 1170x2532; 605596538)", "Instagram")
+	app("[FBAN/FBIOS;FBAV/465.0.0.39.108;FBBV/602060283;FBDV/iPhone14,5]", "Facebook")
+	app("[FBAN/MessengerForiOS;FBAV/460.0.0.39.108]", "Messenger")
+	app("musical_ly_35.1.0 JsSdk/2.0 NetType/WIFI Channel/App Store BytedanceWebview/d8a21c6", "TikTok")
+	app("[LinkedInApp]/9.29.8962", "LinkedIn")
+	app("Safari Line/14.9.0", "LINE")
+	app("MicroMessenger/8.0.49(0x18003129) NetType/WIFI Language/zh_CN", "WeChat")
+	app("GSA/321.0.643338309 Safari/604.1", "Google app")
+	app("Snapchat/12.90.0.39 (like Safari/8618.2.12.10.9, panda)", "Snapchat")
+	app("[Pinterest/iOS]", "Pinterest")
+	app("Twitter for iPhone/10.47", "X")
+
+	bot := func(ua, want string) {
+		t.Helper()
+		if got := tables.readAgent([]byte(ua)).bot; got != want {
+			t.Errorf("%q: the bot is %q, want %q", ua, got, want)
 		}
 	}
-	bot("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", true)
-	bot("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)", true)
-	bot("facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)", true)
-	bot("Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)", true)
-	bot("Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", true)
-	bot("SkypeUriPreview Preview/0.5", true)
-	bot("Baiduspider+(+http://www.baidu.com/search/spider.htm)", true)
-	bot("Mozilla/5.0 (Linux; Android 13; CUBOT P80) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36", false)
-	bot(iphone, false)
-	bot("curl/8.5.0", false)
+	bot("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", "search-engine")
+	bot("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)", "ai-crawler")
+	bot("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; ClaudeBot/1.0; +claudebot@anthropic.com)", "ai-crawler")
+	bot("facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)", "social-preview")
+	bot("WhatsApp/2.23.20.0", "social-preview")
+	bot("Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "social-preview")
+	bot("Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)", "search-engine")
+	bot("SkypeUriPreview Preview/0.5", "social-preview")
+	bot("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0.0.0 Safari/537.36", "browser-automation")
+	bot("curl/8.5.0", "http-library")
+	bot("Go-http-client/1.1", "http-library")
+	bot("python-requests/2.32.0", "http-library")
+	bot("Wget/1.21.3", "http-library")
+	bot("okhttp/4.12.0", "http-library")
+	bot("my-own-crawler/0.1", botOther)
+	bot("Mozilla/5.0 (Linux; Android 13; CUBOT P80) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36", "")
+	bot("Mozilla/5.0 (X11; Linux x86_64) libcurl", "") // an anchored pattern in the middle
+	bot(iphone, "")
+	bot(chrome, "")
 }
 
-func TestAgentsAreForgotten(t *testing.T) {
-	a := newAgents()
-	for i := range 3 * cachedAgents {
-		a.parse(strings.Repeat("x", i%97) + string(rune('a'+i%26)) + time.Duration(i).String())
+// Every entry of the list is found by what the list itself gives as examples.
+func TestTheListKnowsItsExamples(t *testing.T) {
+	file, err := os.ReadFile("testdata/crawlers.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n := len(a.recent) + len(a.old); n > 2*cachedAgents {
-		t.Errorf("%d agents remembered, want at most %d", n, 2*cachedAgents)
-	}
-}
-
-func TestReferrerHost(t *testing.T) {
-	check := func(header, want string) {
-		t.Helper()
-		if got := referrerHost([]byte(header)); got != want {
-			t.Errorf("referrerHost(%q) = %q, want %q", header, got, want)
+	tables := NewTables()
+	examples := 0
+	for line := range strings.Lines(string(file)) {
+		_, ua, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		examples++
+		if tables.readAgent([]byte(ua)).bot == "" {
+			t.Errorf("no bot: %q", ua)
 		}
 	}
-	check("", "")
-	check("https://News.Example.com/a?b=c", "news.example.com")
-	check("http://example.com:8080/", "example.com")
-	check("https://example.com./", "example.com")
-	check("https://user:secret@example.com/", "example.com")
-	check("https://[2001:db8::1]:443/", "2001:db8::1")
-	check("android-app://com.google.android.gm/", "com.google.android.gm")
-	check("not a url", "")
-	check("https://%zz/", "")
-	check("/relative", "")
-	check("https://"+strings.Repeat("a", 500)+".com/", strings.Repeat("a", maxText))
+	if examples < 1500 {
+		t.Errorf("%d examples", examples)
+	}
+}
+
+// The matcher against the plain way of asking for each word.
+func FuzzBots(f *testing.F) {
+	f.Add("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)")
+	f.Add("curl/8 sentry/1")
+	f.Add("xcurl")
+	f.Add("\x01curl")
+	m := newBotMatcher()
+	type pattern struct{ kind, anchor, text string }
+	var patterns []pattern
+	for line := range strings.Lines(botsFile) {
+		if fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(fields) == 3 {
+			patterns = append(patterns, pattern{fields[0], fields[1], fields[2]})
+		}
+	}
+	f.Fuzz(func(t *testing.T, ua string) {
+		best := len(m.kinds)
+		whole := string(start) + ua
+		for _, p := range patterns {
+			found := false
+			switch p.anchor {
+			case "-":
+				found = strings.Contains(ua, p.text)
+			case "^":
+				found = strings.Contains(whole, string(start)+p.text)
+			case " ":
+				found = strings.Contains(whole, string(start)+p.text) || strings.Contains(whole, " "+p.text)
+			}
+			if found {
+				best = min(best, slices.Index(m.kinds, p.kind))
+			}
+		}
+		want := ""
+		if best < len(m.kinds) {
+			want = m.kinds[best]
+		}
+		if got := m.find(ua); got != want {
+			t.Errorf("%q is %q, want %q", ua, got, want)
+		}
+	})
+}
+
+func TestCachesAreBounded(t *testing.T) {
+	read := 0
+	c := newCache(100, func(key []byte) string { read++; return string(key) })
+	for i := range 1000 {
+		key := []byte(time.Duration(i).String())
+		if got := c.get(key); got != string(key) {
+			t.Fatalf("%s is %s", key, got)
+		}
+	}
+	if n := len(c.recent) + len(c.old); n > 200 {
+		t.Errorf("%d keys remembered, want at most 200", n)
+	}
+	before := read
+	c.get([]byte(time.Duration(999).String()))
+	if read != before {
+		t.Error("a recent key is read again")
+	}
+}
+
+func TestReferrers(t *testing.T) {
+	tables := NewTables()
+	check := func(header, host, source, medium string) {
+		t.Helper()
+		if got := tables.readReferrer([]byte(header)); got != (referrer{host, source, medium}) {
+			t.Errorf("%q is %+v, want %q %q %q", header, got, host, source, medium)
+		}
+	}
+	unknown := func(header, host string) {
+		t.Helper()
+		if host == "" {
+			check(header, "", "", "")
+			return
+		}
+		check(header, host, host, mediumReferral)
+	}
+	unknown("", "")
+	unknown("https://News.Example.com/a?b=c", "news.example.com")
+	unknown("http://example.com:8080/", "example.com")
+	unknown("https://example.com./", "example.com")
+	unknown("https://user:secret@example.com/", "example.com")
+	unknown("https://[2001:db8::1]:443/", "2001:db8::1")
+	unknown("not a url", "")
+	unknown("https://%zz/", "")
+	unknown("/relative", "")
+	unknown("https://"+strings.Repeat("a", 500)+".com/", strings.Repeat("a", maxText))
+	check("https://www.google.de/", "www.google.de", "Google", "search")
+	check("https://www.bing.com/images/search?q=x", "www.bing.com", "Bing Images", "search")
+	check("https://www.bing.com/chat", "www.bing.com", "Copilot", "ai")
+	check("https://t.co/abc", "t.co", "Twitter", "social")
+	check("https://l.instagram.com/?u=x", "l.instagram.com", "Instagram", "social")
+	check("https://m.facebook.com/", "m.facebook.com", "Facebook", "social")
+	check("https://old.reddit.com/r/x", "old.reddit.com", "Reddit", "social")
+	check("https://mail.google.com/mail/u/0", "mail.google.com", "Gmail", "email")
+	check("https://chatgpt.com/", "chatgpt.com", "ChatGPT", "ai")
+	check("https://www.perplexity.ai/search", "www.perplexity.ai", "Perplexity", "ai")
+	check("https://gemini.google.com/app", "gemini.google.com", "Gemini", "ai")
+	check("https://maps.google.com/", "maps.google.com", "Google", mediumReferral)
+	check("android-app://com.google.android.gm/", "com.google.android.gm", "Gmail", "email")
+	check("android-app://com.linkedin.android", "com.linkedin.android", "LinkedIn", "social")
 }
 
 func TestLanguage(t *testing.T) {
@@ -131,60 +249,87 @@ func TestCampaign(t *testing.T) {
 	check("utm_source="+strings.Repeat("%C3%BC", 200), Campaign{Source: strings.Repeat("ü", 127)})
 }
 
-func wire(c events.Click) *eventspb.Click {
+// noPlaces knows nothing.
+func noPlaces() *Places { return &Places{} }
+
+func wire(c events.Click) *Click {
 	if c.Host == "" {
 		c.Host = "go.test"
 	}
 	if c.TimeUnixMicro == 0 {
 		c.TimeUnixMicro = time.Date(2026, 11, 30, 10, 0, 0, 123_456_000, time.UTC).UnixMicro()
 	}
-	var out eventspb.Click
-	if err := events.DecodeClick(events.AppendClick(nil, &c), &out); err != nil {
+	var out Click
+	if err := out.Decode(events.AppendClick(nil, &c)); err != nil {
 		panic(err)
 	}
 	return &out
 }
 
+func rowOf(e *Enricher, c *Click, key Key) Row {
+	var row Row
+	e.Fill(&row, c, c.TimeUnixMicro, false, &key)
+	return row
+}
+
 func TestRow(t *testing.T) {
-	row := New().Row(wire(events.Click{
+	row := rowOf(New(NewTables(), noPlaces()), wire(events.Click{
 		ID: [16]byte{1}, WorkspaceID: [16]byte{2}, LinkID: [16]byte{3}, LinkVersion: 4, Host: "Go.Test", SlugKey: "été",
 		Status: 302, EdgeRegion: "fra", Edge: "fra-0", UserAgent: []byte(iphone), Referrer: []byte("https://a.test/"),
 		AcceptLanguage: []byte("fr"), Query: []byte("utm_source=x"), Purpose: []byte("prefetch;prerender"),
+		TargetQuery: []byte("utm_source=y&utm_medium=email"), Variant: 2, Rule: 300, Source: "scan",
 	}), Key{})
 	row.Visitor = 0
 	want := Row{
 		TimeUnixMilli: time.Date(2026, 11, 30, 10, 0, 0, 123_000_000, time.UTC).UnixMilli(),
 		ClickID:       [16]byte{1}, WorkspaceID: [16]byte{2}, LinkID: [16]byte{3}, LinkVersion: 4, Host: "go.test", Slug: "été",
-		Status: 302, EdgeRegion: "fra", Edge: "fra-0", Bot: true, Device: "mobile", OS: "iOS", Browser: "Safari",
-		Language: "fr", Referrer: "a.test", Campaign: Campaign{Source: "x"},
+		Status: 302, EdgeRegion: "fra", Edge: "fra-0", Bot: true, BotKind: botPrefetch, Device: "mobile", OS: "iOS", Browser: "Safari",
+		Language: "fr", Referrer: "a.test", ReferrerSource: "a.test", ReferrerMedium: mediumReferral,
+		Campaign: Campaign{Source: "x", Medium: "email"}, Variant: 2, Rule: 255, Source: "scan",
 	}
 	if row != want {
 		t.Errorf("got  %+v\nwant %+v", row, want)
 	}
 }
 
+func TestClocksThatAreAhead(t *testing.T) {
+	now := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
+	check := func(offset, want time.Duration, wantAhead bool) {
+		t.Helper()
+		at, ahead := At(&Click{TimeUnixMicro: now.Add(offset).UnixMicro()}, now)
+		if at != now.Add(want).UnixMicro() || ahead != wantAhead {
+			t.Errorf("%v ahead is %v ahead, marked %v", offset, time.UnixMicro(at).Sub(now), ahead)
+		}
+	}
+	check(0, 0, false)
+	check(-time.Hour, -time.Hour, false)
+	check(-400*24*time.Hour, -400*24*time.Hour, false) // late clicks count when they were made
+	check(MaxAhead, MaxAhead, false)
+	check(MaxAhead+time.Microsecond, 0, true)
+	check(24*time.Hour, 0, true)
+}
+
 func TestVisitorIsSomebodyForADay(t *testing.T) {
 	day1, day2 := NewKey(), NewKey()
-	click := func(workspace byte, address []byte, ua string) *eventspb.Click {
+	click := func(workspace byte, address []byte, ua string) *Click {
 		return wire(events.Click{WorkspaceID: [16]byte{workspace}, Address: address, UserAgent: []byte(ua)})
 	}
 	v4, mapped := []byte{192, 0, 2, 1}, []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1}
-	e := New()
-	base := e.Row(click(1, v4, "a"), day1).Visitor
-	same := func(what string, other uint64, want bool) {
+	e := New(NewTables(), noPlaces())
+	base := rowOf(e, click(1, v4, "a"), day1).Visitor
+	same := func(what string, c *Click, key Key, want bool) {
 		t.Helper()
-		if (other == base) != want {
+		if other := rowOf(e, c, key).Visitor; (other == base) != want {
 			t.Errorf("%s: same visitor is %v, want %v", what, other == base, want)
 		}
 	}
-	same("again", e.Row(click(1, v4, "a"), day1).Visitor, true)
-	same("in another process", New().Row(click(1, v4, "a"), day1).Visitor, true)
-	same("the same address over IPv6", e.Row(click(1, mapped, "a"), day1).Visitor, true)
-	same("another agent", e.Row(click(1, v4, "b"), day1).Visitor, false)
-	same("another address", e.Row(click(1, []byte{192, 0, 2, 2}, "a"), day1).Visitor, false)
-	same("no address", e.Row(click(1, nil, "a"), day1).Visitor, false)
-	same("another workspace", e.Row(click(2, v4, "a"), day1).Visitor, false)
-	same("another day", e.Row(click(1, v4, "a"), day2).Visitor, false)
+	same("again", click(1, v4, "a"), day1, true)
+	same("the same address over IPv6", click(1, mapped, "a"), day1, true)
+	same("another agent", click(1, v4, "b"), day1, false)
+	same("another address", click(1, []byte{192, 0, 2, 2}, "a"), day1, false)
+	same("no address", click(1, nil, "a"), day1, false)
+	same("another workspace", click(2, v4, "a"), day1, false)
+	same("another day", click(1, v4, "a"), day2, false)
 }
 
 // shelf is a KeyStore of a test: it counts what it is asked.
@@ -256,33 +401,101 @@ func TestVisitorsShareKeysOfRecentDays(t *testing.T) {
 	}
 }
 
-// Whatever bytes a record holds, it is refused or becomes a row of valid,
-// bounded texts.
+// Whatever bytes a record holds, it is refused or becomes a row of valid, bounded
+// texts, by the same rules as the generated decoder's.
 func FuzzRow(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\xff\xff\xff"))
 	f.Add(events.AppendClick(nil, &events.Click{
-		TimeUnixMicro: 1, Host: "h", UserAgent: []byte("\xff\xfe\x00"), Referrer: []byte("http://\xff/%zz"),
+		TimeUnixMicro: minTimeUnixMicro, Host: "h", UserAgent: []byte("\xff\xfe\x00"), Referrer: []byte("http://\xff/%zz"),
 		AcceptLanguage: []byte("\xc3"), Query: []byte("utm_source=%ff%00&utm_term=\xff"), Purpose: []byte{0xff}, Address: []byte{1, 2, 3, 4},
 	}))
-	f.Add(events.AppendClick(nil, &events.Click{TimeUnixMicro: 1<<63 - 1, Host: "h", Status: 1 << 31, Query: []byte(strings.Repeat("utm_source=é", 999))}))
-	e := New()
+	f.Add(events.AppendClick(nil, &events.Click{
+		TimeUnixMicro: minTimeUnixMicro, Host: "h", Status: 1 << 31, Query: []byte(strings.Repeat("utm_source=é", 999)),
+		TargetQuery: []byte("UTM_TERM=\xff"), Variant: 1 << 20, Source: "scan",
+	}))
+	f.Add(append(events.AppendClick(nil, &events.Click{TimeUnixMicro: minTimeUnixMicro, Host: "h", Edge: "e"}), 0x50, 0x01, 0x0b, 0x0c))
+	e := New(NewTables(), noPlaces())
 	f.Fuzz(func(t *testing.T, value []byte) {
-		var click eventspb.Click
-		if events.DecodeClick(value, &click) != nil {
+		var click Click
+		err := click.Decode(value)
+		var generated eventspb.Click
+		wantErr := events.DecodeClick(value, &generated)
+		if at := generated.GetTimeUnixUs(); wantErr == nil && (at < minTimeUnixMicro || at >= maxTimeUnixMicro) {
+			wantErr = errors.New("time")
+		}
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("decoding says %v, the generated decoder %v", err, wantErr)
+		}
+		if err != nil {
 			return
 		}
-		row := e.Row(&click, Key{})
+		same := func(field string, got, want []byte) {
+			t.Helper()
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s is %q, want %q", field, got, want)
+			}
+		}
+		same("id", click.ID, generated.GetId())
+		same("workspace_id", click.WorkspaceID, generated.GetWorkspaceId())
+		same("link_id", click.LinkID, generated.GetLinkId())
+		same("host", click.Host, []byte(generated.GetHost()))
+		same("slug_key", click.SlugKey, []byte(generated.GetSlugKey()))
+		same("edge_region", click.EdgeRegion, []byte(generated.GetEdgeRegion()))
+		same("edge", click.Edge, []byte(generated.GetEdge()))
+		same("address", click.Address, generated.GetAddress())
+		same("user_agent", click.UserAgent, generated.GetUserAgent())
+		same("referrer", click.Referrer, generated.GetReferrer())
+		same("accept_language", click.AcceptLanguage, generated.GetAcceptLanguage())
+		same("query", click.Query, generated.GetQuery())
+		same("purpose", click.Purpose, generated.GetPurpose())
+		same("target_query", click.TargetQuery, generated.GetTargetQuery())
+		same("source", click.Source, []byte(generated.GetSource()))
+		if click.TimeUnixMicro != generated.GetTimeUnixUs() || click.LinkVersion != generated.GetLinkVersion() ||
+			click.Status != generated.GetStatus() || click.Variant != generated.GetVariant() || click.Rule != generated.GetRule() {
+			t.Errorf("numbers differ: %+v, %v", click, &generated)
+		}
+
+		row := rowOf(e, &click, Key{})
 		c := row.Campaign
-		for _, s := range []string{row.Device, row.OS, row.Browser, row.Language, row.Referrer, c.Source, c.Medium, c.Name, c.Term, c.Content} {
+		for _, s := range []string{
+			row.Device, row.OS, row.Browser, row.BotKind, row.Language, row.Referrer, row.ReferrerSource, row.ReferrerMedium,
+			c.Source, c.Medium, c.Name, c.Term, c.Content, row.Host,
+		} {
 			if !utf8.ValidString(s) || len(s) > maxText {
 				t.Errorf("%q is no valid text of at most %d bytes", s, maxText)
 			}
 		}
-		for _, s := range []string{row.Host, row.Slug, row.Edge, row.EdgeRegion} {
-			if !utf8.ValidString(s) {
-				t.Errorf("%q is not UTF-8", s)
+		for _, s := range []string{row.Slug, row.Edge, row.EdgeRegion, row.Source} {
+			if !utf8.ValidString(s) || len(s) > maxSlug {
+				t.Errorf("%q is no valid text of at most %d bytes", s, maxSlug)
 			}
 		}
 	})
+}
+
+func TestWithoutAddress(t *testing.T) {
+	check := func(value, want string) {
+		t.Helper()
+		before := strings.Clone(value)
+		in := []byte(value)
+		if got := WithoutAddress(in); string(got) != want {
+			t.Errorf("%q becomes %q, want %q", value, got, want)
+		}
+		if string(in) != before {
+			t.Errorf("%q was changed in place", before)
+		}
+	}
+	check("", "")
+	check("\xff not protobuf", "\xff not protobuf")
+	check("ab\x5a\x04\xc0\x00\x02\x01cd", "ab\x5a\x04\x00\x00\x00\x00cd")
+	check("\x5a\x10"+strings.Repeat("\x20", 16)+"z", "\x5a\x10"+strings.Repeat("\x00", 16)+"z")
+	check("\x5a\x10\x20\x01", "\x5a\x10\x00\x00") // cut off
+	check("Z\x05abcdef", "Z\x05abcdef")
+	whole := events.AppendClick(nil, &events.Click{Address: []byte{192, 0, 2, 77}, UserAgent: []byte(chrome)})
+	for n := range whole {
+		if got := WithoutAddress(whole[:n]); bytes.Contains(got, []byte{192, 0, 2, 77}) {
+			t.Errorf("cut to %d bytes it has the address still", n)
+		}
+	}
 }

@@ -5,16 +5,6 @@ import (
 	"strings"
 )
 
-// referrerHost is the host of a Referer header in lower case, without port; an
-// app's package name for android-app:// and the like.
-func referrerHost(header []byte) string {
-	u, err := url.Parse(strings.TrimSpace(text(header, len(header)*3)))
-	if err != nil {
-		return ""
-	}
-	return cut(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), maxText)
-}
-
 // language is the primary subtag of the first language in an Accept-Language
 // header, in lower case: "de" for "de-CH, fr;q=0.8". Anything that is no language
 // tag is "".
@@ -34,7 +24,7 @@ func language(header []byte) string {
 	return strings.ToLower(primary)
 }
 
-// Campaign is what the UTM parameters of the requested URL say.
+// Campaign is what UTM parameters say.
 type Campaign struct {
 	Source, Medium, Name, Term, Content string
 }
@@ -43,7 +33,7 @@ type Campaign struct {
 // are read whatever their case, values are kept as written.
 func campaign(query []byte) Campaign {
 	var c Campaign
-	if len(query) == 0 {
+	if !hasCampaign(query) {
 		return c
 	}
 	for pair := range strings.SplitSeq(string(query), "&") {
@@ -58,6 +48,30 @@ func campaign(query []byte) Campaign {
 		*field = strings.TrimSpace(text([]byte(value), maxText))
 	}
 	return c
+}
+
+// hasCampaign is a quick look for "utm_", which most queries do not have.
+func hasCampaign(query []byte) bool {
+	for i := 0; i+4 < len(query); i++ {
+		if query[i+3] == '_' && query[i]|0x20 == 'u' && query[i+1]|0x20 == 't' && query[i+2]|0x20 == 'm' {
+			return true
+		}
+	}
+	return false
+}
+
+// or fills what c does not say with what the other does.
+func (c Campaign) or(other Campaign) Campaign {
+	pick := func(a, b string) string {
+		if a != "" {
+			return a
+		}
+		return b
+	}
+	return Campaign{
+		Source: pick(c.Source, other.Source), Medium: pick(c.Medium, other.Medium), Name: pick(c.Name, other.Name),
+		Term: pick(c.Term, other.Term), Content: pick(c.Content, other.Content),
+	}
 }
 
 func (c *Campaign) field(name string) *string {

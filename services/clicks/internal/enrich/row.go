@@ -1,90 +1,164 @@
 // Package enrich turns a click as an edge recorded it into the row that is
-// counted: what the headers say in words that people group by, and an anonymous
-// number for the visitor.
+// counted: what the headers say in words that people group by, where the address
+// is, and an anonymous number for the visitor.
 //
-// It promises that a row is the same however often it is made from one record and
-// one key (an interrupted insert is made again), that every text in it is valid
-// UTF-8 of bounded length whatever bytes the visitor sent, and that the visitor's
-// address does not get into it. It refuses to guess: what a header does not say is "".
+// It promises that a row is the same however often it is made from one record, one
+// key and one reading of the clock (an interrupted insert is made again), except for
+// the place when the file of places changes in between; that every text in it is
+// valid UTF-8 of bounded length whatever bytes the visitor sent; and that the
+// visitor's address does not get into it. It refuses to guess: what a header does not
+// say is "".
 //
 // The key is the same in every process only while that of the day is kept. A click
-// that comes more than two days late, or from a clock more than a day ahead, may have
-// another visitor number when its row is made again, and nothing else of it differs:
-// see Visitors.
+// that comes more than two days late may have another visitor number when its row is
+// made again, and nothing else of it differs: see Visitors.
 package enrich
 
 import (
+	"bytes"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-
-	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/medama-io/go-useragent"
 )
 
-// maxText bounds a text that a visitor controls, in bytes: hosts end at 253, and
-// a campaign name that is longer than a line groups nothing.
-const maxText = 255
+const (
+	// maxText bounds a text that a visitor controls, in bytes: hosts end at 253, and
+	// a campaign name that is longer than a line groups nothing.
+	maxText = 255
+	// maxSlug bounds what the edge takes from the link, in bytes: 128 characters.
+	maxSlug = 512
+	// MaxAhead is how far ahead an edge's clock may be before its clicks are moved to
+	// the time when they were read. Clocks that are looked after differ by
+	// milliseconds; a minute is not worth a mark.
+	MaxAhead = time.Minute
+)
+
+// Bounds of the halves of the caches; their texts have at most maxText bytes or are
+// part of a header.
+const (
+	cachedLanguages = 1024
+	cachedCampaigns = 4096
+	cachedNames     = 16_384
+)
 
 // Row is one click as the table holds it. The texts about the visitor are "" when
-// they are unknown; place is unknown for now.
+// they are unknown.
 type Row struct {
-	TimeUnixMilli int64
-	ClickID       uuid.UUID
-	WorkspaceID   uuid.UUID
-	LinkID        uuid.UUID
-	LinkVersion   uint64
-	Host          string
-	Slug          string
-	Status        uint16
-	EdgeRegion    string
-	Edge          string
-	Visitor       uint64
-	Bot           bool
-	Country       string
-	Region        string
-	City          string
-	Continent     string
-	Device        string
-	OS            string
-	Browser       string
-	Language      string
-	Referrer      string
-	Campaign      Campaign
+	TimeUnixMilli  int64
+	ClockAhead     bool // TimeUnixMilli is when the click was read, not when it was made
+	ClickID        uuid.UUID
+	WorkspaceID    uuid.UUID
+	LinkID         uuid.UUID
+	LinkVersion    uint64
+	Host           string
+	Slug           string
+	Status         uint16
+	EdgeRegion     string
+	Edge           string
+	Visitor        uint64
+	Bot            bool
+	BotKind        string
+	Place          Place
+	Device         string
+	OS             string
+	Browser        string
+	Language       string
+	Referrer       string
+	ReferrerSource string
+	ReferrerMedium string
+	Campaign       Campaign
+	Variant, Rule  uint8
+	Source         string
 }
 
-// Enricher makes rows. It is safe for concurrent use.
+// Tables are what never changes: the lists of bots and sites and the parser's own.
+// They are safe for concurrent use.
+type Tables struct {
+	agents     *useragent.Parser
+	bots       *botMatcher
+	sites      map[string]site
+	continents map[string]string
+}
+
+// NewTables reads the embedded lists. It takes some milliseconds and 5 MB.
+func NewTables() *Tables {
+	return &Tables{agents: useragent.NewParser(), bots: newBotMatcher(), sites: newSites(), continents: continents()}
+}
+
+// Enricher makes rows. It is not safe for concurrent use: its caches are its own,
+// so that side by side nobody waits.
 type Enricher struct {
-	agents *agents
+	agents    cache[agent]
+	referrers cache[referrer]
+	languages cache[string]
+	campaigns cache[Campaign]
+	names     cache[string]
+	hosts     cache[string]
+	finder    finder
 }
 
-// New returns an Enricher with an empty cache of user agents.
-func New() *Enricher { return &Enricher{agents: newAgents()} }
-
-// Row makes the row of a decoded click. The key is that of the click's day: see
-// Day and Visitors.
-func (e *Enricher) Row(c *eventspb.Click, key Key) Row {
-	agent := e.agents.parse(text(c.GetUserAgent(), maxAgent))
-	return Row{
-		TimeUnixMilli: c.GetTimeUnixUs() / 1000,
-		ClickID:       uuid.UUID(c.GetId()),
-		WorkspaceID:   uuid.UUID(c.GetWorkspaceId()),
-		LinkID:        uuid.UUID(c.GetLinkId()),
-		LinkVersion:   c.GetLinkVersion(),
-		Host:          strings.ToLower(c.GetHost()),
-		Slug:          c.GetSlugKey(),
-		Status:        uint16(min(c.GetStatus(), 999)),
-		EdgeRegion:    c.GetEdgeRegion(),
-		Edge:          c.GetEdge(),
-		Visitor:       key.visitor(c.GetWorkspaceId(), c.GetAddress(), c.GetUserAgent()),
-		Bot:           agent.bot || automatic(c.GetPurpose()),
-		Device:        agent.device,
-		OS:            agent.os,
-		Browser:       agent.browser,
-		Language:      language(c.GetAcceptLanguage()),
-		Referrer:      referrerHost(c.GetReferrer()),
-		Campaign:      campaign(c.GetQuery()),
+// New returns an Enricher with empty caches.
+func New(tables *Tables, places *Places) *Enricher {
+	return &Enricher{
+		agents:    newCache(cachedAgents, tables.readAgent),
+		referrers: newCache(cachedReferrers, tables.readReferrer),
+		languages: newCache(cachedLanguages, language),
+		campaigns: newCache(cachedCampaigns, campaign),
+		names:     newCache(cachedNames, func(b []byte) string { return text(b, maxSlug) }),
+		hosts:     newCache(cachedNames, func(b []byte) string { return strings.ToLower(text(b, maxText)) }),
+		finder:    newFinder(places, tables.continents),
 	}
+}
+
+// At is the time of a click in microseconds since 1970 for an ingester that reads
+// it at now, and whether the edge's clock was too far ahead to be believed.
+func At(c *Click, now time.Time) (unixMicro int64, ahead bool) {
+	if limit := now.Add(MaxAhead).UnixMicro(); c.TimeUnixMicro > limit {
+		return now.UnixMicro(), true
+	}
+	return c.TimeUnixMicro, false
+}
+
+// Fill makes the row of a click. The time is what At says, and the key that of its
+// day: see Day and Visitors. No part of the row points into the record.
+func (e *Enricher) Fill(row *Row, c *Click, unixMicro int64, ahead bool, key *Key) {
+	agent := e.agents.get(c.UserAgent[:min(len(c.UserAgent), maxAgent)])
+	referrer := e.referrers.get(c.Referrer)
+	row.TimeUnixMilli, row.ClockAhead = unixMicro/1000, ahead
+	row.ClickID, row.WorkspaceID, row.LinkID = uuid.UUID(c.ID), uuid.UUID(c.WorkspaceID), uuid.UUID(c.LinkID)
+	row.LinkVersion = c.LinkVersion
+	row.Host, row.Slug = e.hosts.get(c.Host), e.names.get(c.SlugKey)
+	row.Status = uint16(min(c.Status, 999))
+	row.EdgeRegion, row.Edge = e.names.get(c.EdgeRegion), e.names.get(c.Edge)
+	row.Visitor = key.visitor(c.WorkspaceID, c.Address, c.UserAgent)
+	row.BotKind = agent.bot
+	if row.BotKind == "" {
+		row.BotKind = automatic(c.Purpose)
+	}
+	row.Bot = row.BotKind != ""
+	row.Place = e.finder.find(c.Address)
+	row.Device, row.OS, row.Browser = agent.device, agent.os, agent.browser
+	row.Language = e.languages.get(c.AcceptLanguage)
+	row.Referrer, row.ReferrerSource, row.ReferrerMedium = referrer.host, referrer.source, referrer.medium
+	row.Campaign = e.campaign(c)
+	row.Variant, row.Rule = uint8(min(c.Variant, 255)), uint8(min(c.Rule, 255))
+	row.Source = e.names.get(c.Source)
+}
+
+// campaign takes what the visitor asked for before what the owner wrote into the
+// target: somebody who shares a link with parameters of their own means those.
+func (e *Enricher) campaign(c *Click) Campaign {
+	var asked, target Campaign
+	if hasCampaign(c.Query) {
+		asked = e.campaigns.get(c.Query)
+	}
+	if hasCampaign(c.TargetQuery) && !bytes.Equal(c.Query, c.TargetQuery) {
+		target = e.campaigns.get(c.TargetQuery)
+	}
+	return asked.or(target)
 }
 
 // text makes bytes of a visitor a text: valid UTF-8 (what is not becomes

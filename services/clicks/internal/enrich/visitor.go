@@ -14,7 +14,7 @@ const (
 	// keyDays is for how many days after its own a day's key is kept, so that
 	// clicks which were held up are still recognised.
 	keyDays = 2
-	// daysAhead is how far into the future an edge's clock may be for its clicks to
+	// daysAhead is how far into the future a click may be (around midnight) to
 	// get the shared key.
 	daysAhead = 1
 	// privateKeys bounds the keys in memory that late clicks and wrong clocks
@@ -47,7 +47,7 @@ func NewKey() Key {
 // customers cannot find out that they have a visitor in common. SHA-256 cut to
 // 64 bits over fields of fixed length, the user agent last; cut so short there is
 // nothing to extend, so the key may simply come first.
-func (k Key) visitor(workspace, address, userAgent []byte) uint64 {
+func (k *Key) visitor(workspace, address, userAgent []byte) uint64 {
 	var buffer [len(k) + 16 + 16 + maxAgent]byte
 	b := append(buffer[:0], k[:]...)
 	b = append(b, workspace[:16]...)

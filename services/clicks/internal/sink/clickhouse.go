@@ -48,6 +48,7 @@ func insertSettings(token string) clickhouse.Settings {
 		"insert_deduplicate":                                 1,
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
 		"async_insert":                                       0,
+		"distributed_foreground_insert":                      1, // on a cluster: every shard has its rows before the answer
 		"max_insert_block_size":                              MaxRows + 1,
 		"min_insert_block_size_rows":                         MaxRows + 1,
 		"min_insert_block_size_bytes":                        0,
@@ -61,14 +62,17 @@ func insertSettings(token string) clickhouse.Settings {
 // An error says nothing about whether the rows are there: the caller repeats the
 // insert with the same rows and token.
 func (c *ClickHouse) insert(ctx context.Context, token string, rows *columns) error {
-	list := rows.list()
+	return c.send(ctx, "clicks", token, rows.list())
+}
+
+func (c *ClickHouse) send(ctx context.Context, table, token string, list []named) error {
 	names := make([]string, len(list))
 	types := make([]clickhouse.ColumnNameAndType, len(list))
 	for i, column := range list {
 		names[i], types[i] = column.Name, column.ColumnNameAndType
 	}
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(token)), clickhouse.WithColumnNamesAndTypes(types))
-	batch, err := c.conn.PrepareBatch(ctx, "INSERT INTO clicks ("+strings.Join(names, ", ")+")")
+	batch, err := c.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+strings.Join(names, ", ")+")")
 	if err != nil {
 		return fmt.Errorf("preparing an insert: %w", clickhouseconn.WithoutURL(err))
 	}
@@ -82,40 +86,6 @@ func (c *ClickHouse) insert(ctx context.Context, token string, rows *columns) er
 		return fmt.Errorf("sending: %w", clickhouseconn.WithoutURL(err))
 	}
 	return nil
-}
-
-// missing returns those of the rows that are not in the table, if they were sent in
-// one insert before; its length may be 0. The rows of one month are a part, which is
-// there whole or not at all, so the last row of each month speaks for the others.
-//
-// On a replicated table the replica that is asked may not have the part yet: this
-// has to be solved before such a table is used.
-func (c *ClickHouse) missing(ctx context.Context, rows *columns) (*columns, error) {
-	type month struct {
-		year  int
-		month time.Month
-	}
-	last := map[month]int{}
-	for i, ts := range rows.ts {
-		last[month{ts.Year(), ts.Month()}] = i
-	}
-	absent := map[month]bool{}
-	for m, i := range last {
-		var found uint64
-		err := c.conn.QueryRow(ctx,
-			`SELECT count() FROM clicks WHERE workspace_id = {workspace:UUID} AND link_id = {link:UUID}
-			AND ts = fromUnixTimestamp64Milli({ts:Int64}, 'UTC') AND click_id = {click:UUID}`,
-			clickhouse.Named("workspace", rows.workspaceID[i].String()),
-			clickhouse.Named("link", rows.linkID[i].String()),
-			clickhouse.Named("ts", rows.ts[i].UnixMilli()),
-			clickhouse.Named("click", rows.clickID[i].String()),
-		).Scan(&found)
-		if err != nil {
-			return nil, fmt.Errorf("looking for rows of an earlier insert: %w", clickhouseconn.WithoutURL(err))
-		}
-		absent[m] = found == 0
-	}
-	return rows.only(func(i int) bool { return absent[month{rows.ts[i].Year(), rows.ts[i].Month()}] }), nil
 }
 
 // VisitorKey implements enrich.KeyStore. The insert's token is the day, so the

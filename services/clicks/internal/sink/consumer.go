@@ -37,11 +37,11 @@ const (
 	// parallelInserts bounds the inserts that run at once, and the batches that are
 	// in memory as rows. ClickHouse uses several cores for one insert already; more
 	// than a few only take each other's turns.
-	parallelInserts = 4
-	// maxBatchBytes closes a batch early when records are large: 50,000 ordinary
-	// clicks have about as much. With twelve partitions, each with one batch in hand
-	// and one waiting, it bounds the records in memory to 600 MB.
-	maxBatchBytes = 24 << 20
+	parallelInserts = 3
+	// maxBatchBytes closes a batch early when records are large: 60,000 ordinary
+	// clicks have about as much. With twelve partitions, each with one batch waiting, and
+	// those in hand it bounds the records in memory to 600 MB.
+	maxBatchBytes = 40 << 20
 	// settleTimeout is for the range in hand when a partition goes to another
 	// ingester. The group waits for it, within its rebalance time-out of a minute.
 	settleTimeout = 15 * time.Second
@@ -76,10 +76,9 @@ type Consumer struct {
 	settings Settings
 	client   *kgo.Client
 	store    store
-	enricher *enrich.Enricher
 	visitors *enrich.Visitors
 	metrics  *Metrics
-	slots    chan *columns
+	slots    chan *worker
 	log      *slog.Logger
 
 	trouble atomic.Pointer[string] // why partitions cannot be taken over
@@ -90,23 +89,23 @@ type Consumer struct {
 
 // New returns a Consumer that joins the group at once; call Run. The options say
 // how the broker is reached.
-func New(options []kgo.Opt, ch *ClickHouse, settings Settings, metrics *Metrics, log *slog.Logger) (*Consumer, error) {
-	return newConsumer(options, ch, ch, settings, metrics, log)
+func New(options []kgo.Opt, ch *ClickHouse, places *enrich.Places, settings Settings, metrics *Metrics, log *slog.Logger) (*Consumer, error) {
+	return newConsumer(options, ch, ch, places, settings, metrics, log)
 }
 
-func newConsumer(options []kgo.Opt, rows store, keys enrich.KeyStore, settings Settings, metrics *Metrics, log *slog.Logger) (*Consumer, error) {
+func newConsumer(options []kgo.Opt, rows store, keys enrich.KeyStore, places *enrich.Places, settings Settings, metrics *Metrics, log *slog.Logger) (*Consumer, error) {
 	c := &Consumer{
 		settings: settings,
 		store:    rows,
-		enricher: enrich.New(),
 		visitors: enrich.NewVisitors(keys, time.Now),
 		metrics:  metrics,
-		slots:    make(chan *columns, parallelInserts),
+		slots:    make(chan *worker, parallelInserts),
 		log:      log,
 		lanes:    map[int32]*lane{},
 	}
+	tables := enrich.NewTables()
 	for range parallelInserts {
-		c.slots <- &columns{}
+		c.slots <- &worker{enricher: enrich.New(tables, places)}
 	}
 	if settings.Instance != "" {
 		options = append(slices.Clone(options), kgo.InstanceID(settings.Instance))
@@ -246,7 +245,7 @@ func fetched(answer *kmsg.OffsetFetchResponse) []kmsg.OffsetFetchResponseGroupTo
 	return out
 }
 
-func (c *Consumer) startLane(ctx context.Context, partition int32, committed int64, redo *span) {
+func (c *Consumer) startLane(ctx context.Context, partition int32, committed int64, redo *noted) {
 	c.stopLanes([]int32{partition}, 0) // an answer that came twice: the newer one counts
 	topic := map[string][]int32{c.settings.Topic.Name: {partition}}
 	ctx, cancel := context.WithCancel(ctx)
@@ -259,7 +258,7 @@ func (c *Consumer) startLane(ctx context.Context, partition int32, committed int
 			func() { c.client.PauseFetchPartitions(topic) },
 			func() { c.client.ResumeFetchPartitions(topic) },
 		),
-		store: c.store, offsets: c, enricher: c.enricher, visitors: c.visitors,
+		store: c.store, offsets: c, visitors: c.visitors,
 		metrics: c.metrics, slots: c.slots, log: c.log,
 		stopping: make(chan struct{}), done: make(chan struct{}), cancel: cancel,
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
 )
 
@@ -119,7 +120,7 @@ func (s *system) measuredConsumer(rows store, settings Settings) (*Consumer, *pr
 		kgo.SeedBrokers(s.broker.ListenAddrs()...),
 		kgo.HeartbeatInterval(100 * time.Millisecond), // a rebalance is noticed at the next heartbeat
 		kgo.FetchMaxWait(100 * time.Millisecond),
-	}, rows, s.ch, settings, NewMetrics(registry), log)
+	}, rows, s.ch, &enrich.Places{}, settings, NewMetrics(registry), log)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -180,6 +181,23 @@ func (s *system) wantExactly(want int) {
 	rows, clicks, err := s.rows()
 	if err != nil || rows != uint64(want) || clicks != uint64(want) {
 		s.t.Errorf("%d rows of %d clicks (%v), want %d", rows, clicks, err, want)
+	}
+	s.wantRollups(want)
+}
+
+// wantRollups says whether the rollups have every click once, too.
+func (s *system) wantRollups(want int) {
+	s.t.Helper()
+	for _, query := range []string{
+		"SELECT sum(clicks) FROM clicks_by_link WHERE link_id = '00000000-0000-0000-0000-000000000000'",
+		"SELECT sum(clicks) FROM clicks_by_link WHERE link_id != '00000000-0000-0000-0000-000000000000'",
+		"SELECT sum(clicks) FROM clicks_by_value WHERE dimension = 'country'",
+		"SELECT sum(clicks) FROM clicks_by_value WHERE dimension = 'status' AND value = '302'",
+	} {
+		var got uint64
+		if err := s.ch.conn.QueryRow(s.t.Context(), query).Scan(&got); err != nil || got != uint64(want) {
+			s.t.Errorf("%s: %d (%v), want %d", query, got, err, want)
+		}
 	}
 }
 

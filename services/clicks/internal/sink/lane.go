@@ -12,7 +12,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
-	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
 )
 
@@ -27,19 +26,23 @@ const (
 	maxPause   = 5 * time.Second
 )
 
-// The clicks that are accepted, by their time. What lies outside comes from a
-// broken encoder, and the table's partitions and DateTime end somewhere.
-const (
-	minTimeUnixMicro = 946_684_800_000_000   // 2000-01-01
-	maxTimeUnixMicro = 4_102_444_800_000_000 // 2100-01-01
-)
-
 var errStopped = errors.New("stopped before it succeeded")
 
 // store is what a lane needs of ClickHouse.
 type store interface {
 	insert(ctx context.Context, token string, rows *columns) error
 	missing(ctx context.Context, rows *columns) (*columns, error)
+	lacking(ctx context.Context, r rollup, partition string, to int64, rows *columns) (*columns, error)
+	repair(ctx context.Context, r rollup, token string, rows *columns) error
+}
+
+// worker is what a batch needs while it is made and inserted. All lanes share a few:
+// they bound the batches in memory as rows, and their caches stay warm.
+type worker struct {
+	enricher *enrich.Enricher
+	rows     columns
+	click    enrich.Click
+	row      enrich.Row
 }
 
 // offsets is what a lane needs of the consumer group and the broker.
@@ -59,10 +62,9 @@ type lane struct {
 	queue     *queue
 	store     store
 	offsets   offsets
-	enricher  *enrich.Enricher
 	visitors  *enrich.Visitors
 	metrics   *Metrics
-	slots     chan *columns // the buffers that all lanes share: who has one may insert
+	slots     chan *worker // who has one may insert
 	log       *slog.Logger
 
 	dead     []*kgo.Record
@@ -79,10 +81,12 @@ func (l *lane) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		b, wait, ok := l.queue.take(time.Now())
-		if ok {
-			if err := l.finish(ctx, b); err != nil {
-				return // stopped; finish has logged what failed
+		// Who takes a batch has a worker: so only as many are in memory beside the
+		// queues as are worked on.
+		wait, ready := l.queue.ready(time.Now())
+		if ready {
+			if err := l.next(ctx); err != nil {
+				return // stopped; retry has logged what failed
 			}
 			continue
 		}
@@ -101,29 +105,36 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
+// next waits for a worker and finishes the next range with it.
+func (l *lane) next(ctx context.Context) error {
+	select {
+	case w := <-l.slots:
+		defer func() { l.slots <- w }()
+		if b, ok := l.queue.take(time.Now()); ok {
+			return l.finish(ctx, b, w)
+		}
+		return nil // what was queued is gone
+	case <-l.stopping:
+		return errStopped
+	case <-ctx.Done():
+		return errStopped
+	}
+}
+
 // finish does one range: note, dead records, insert, commit, in this order.
 //
 // The note comes before the insert, so that a range whose insert may have
 // happened is never cut differently by the next owner: the same range has the same
 // token, and ClickHouse drops the second of two inserts with one token. Everything
 // before the final commit may therefore happen twice and counts once.
-func (l *lane) finish(ctx context.Context, b batch) error {
+func (l *lane) finish(ctx context.Context, b batch, w *worker) error {
 	if err := l.retry(ctx, "noting a range", brokerTimeout, func(ctx context.Context) error {
-		return l.offsets.commit(ctx, l.partition, b.from, l.topic.note(b.span))
+		return l.offsets.commit(ctx, l.partition, b.from, l.topic.note(noted{b.span, b.at}))
 	}); err != nil {
 		return err
 	}
-	var rows *columns
-	select {
-	case rows = <-l.slots:
-		defer func() { l.slots <- rows }()
-	case <-l.stopping:
-		return errStopped
-	case <-ctx.Done():
-		return errStopped
-	}
 	if err := l.retry(ctx, "enriching", insertTimeout, func(ctx context.Context) error {
-		return l.fill(ctx, rows, b.records)
+		return l.fill(ctx, w, b)
 	}); err != nil {
 		return err
 	}
@@ -134,7 +145,8 @@ func (l *lane) finish(ctx context.Context, b batch) error {
 			return err
 		}
 	}
-	duplicates, err := l.insert(ctx, b, rows)
+	rows := &w.rows
+	done, err := l.insert(ctx, b, rows)
 	if err != nil {
 		return err
 	}
@@ -144,8 +156,9 @@ func (l *lane) finish(ctx context.Context, b batch) error {
 	}); err != nil {
 		return err
 	}
-	l.metrics.inserted.Add(float64(rows.len()))
-	l.metrics.deduplicated.Add(float64(duplicates))
+	l.metrics.inserted.Add(float64(rows.len() - done.vanished))
+	l.metrics.deduplicated.Add(float64(done.duplicates))
+	l.metrics.vanished.Add(float64(done.vanished))
 	l.metrics.dead.Add(float64(len(l.dead)))
 	for _, ts := range rows.ts {
 		l.metrics.lag.Observe(inserted.Sub(ts).Seconds())
@@ -154,50 +167,55 @@ func (l *lane) finish(ctx context.Context, b batch) error {
 }
 
 // fill decodes and enriches the records; what is no click becomes a dead record.
-func (l *lane) fill(ctx context.Context, rows *columns, records []*kgo.Record) error {
-	rows.reset()
+func (l *lane) fill(ctx context.Context, w *worker, b batch) error {
+	w.rows.reset()
 	l.dead = l.dead[:0]
 	var (
-		click eventspb.Click
-		key   enrich.Key
-		day   = enrich.Day(-1)
+		key enrich.Key
+		day = enrich.Day(-1)
 	)
-	for _, r := range records {
-		if err := decode(r.Value, &click); err != nil {
-			l.dead = append(l.dead, events.DeadRecord(events.DeadClicks, l.prefix, r, err))
+	for _, r := range b.records {
+		if err := w.click.Decode(r.Value); err != nil {
+			l.dead = append(l.dead, dead(l.prefix, r, err))
 			continue
 		}
-		if d := enrich.DayOf(click.GetTimeUnixUs()); d != day {
+		at, ahead := enrich.At(&w.click, b.at)
+		if d := enrich.DayOf(at); d != day {
 			var err error
 			if key, err = l.visitors.Key(ctx, d); err != nil {
 				return err
 			}
 			day = d
 		}
-		row := l.enricher.Row(&click, key)
-		rows.append(&row)
+		w.enricher.Fill(&w.row, &w.click, at, ahead, &key)
+		w.rows.append(&w.row)
 	}
 	return nil
 }
 
-func decode(value []byte, click *eventspb.Click) error {
-	if err := events.DecodeClick(value, click); err != nil {
-		return err
-	}
-	if t := click.GetTimeUnixUs(); t < minTimeUnixMicro || t >= maxTimeUnixMicro {
-		return fmt.Errorf("decoding a click: time_unix_us %d is before 2000 or after 2099", t)
-	}
-	return nil
+// dead is the record for the dead topic, which keeps it for longer than the clicks
+// topic: without the visitor's address, if it has one.
+func dead(prefix string, r *kgo.Record, cause error) *kgo.Record {
+	out := events.DeadRecord(events.DeadClicks, prefix, r, cause)
+	out.Value = enrich.WithoutAddress(r.Value)
+	return out
 }
 
-// insert inserts the filled rows and returns how many were there already.
+// outcome is what became of the rows of an insert that succeeded.
+type outcome struct {
+	duplicates int // were there already
+	vanished   int // are not there, after all attempts
+}
+
+// insert inserts the filled rows.
 //
 // What keeps rows single is the token. An insert that may have been tried before, by
 // this process or by the range's earlier owner, is looked up before, to count the
-// duplicates, and after, because a token can outlive its rows (see attempts).
-func (l *lane) insert(ctx context.Context, b batch, rows *columns) (duplicates int, err error) {
+// duplicates, and after, because a token can outlive its rows (see attempts), in each
+// of the tables for itself.
+func (l *lane) insert(ctx context.Context, b batch, rows *columns) (out outcome, err error) {
 	if rows.len() == 0 {
-		return 0, nil
+		return out, nil
 	}
 	token := l.topic.token(l.partition, b.span)
 	repeated := b.redone
@@ -207,7 +225,7 @@ func (l *lane) insert(ctx context.Context, b batch, rows *columns) (duplicates i
 			if err != nil {
 				return err
 			}
-			duplicates = rows.len() - missing.len()
+			out.duplicates = rows.len() - missing.len()
 		}
 		tried := repeated
 		repeated = true
@@ -218,30 +236,64 @@ func (l *lane) insert(ctx context.Context, b batch, rows *columns) (duplicates i
 		return nil
 	})
 	if err != nil || !repeated {
-		return duplicates, err
+		return out, err
 	}
-	return duplicates, l.retry(ctx, "inserting what is missing", insertTimeout, func(ctx context.Context) error {
-		return l.complete(ctx, token, rows)
-	})
+	for _, t := range l.tables(b.span, rows) {
+		if err := l.retry(ctx, "inserting what is missing", insertTimeout, func(ctx context.Context) error {
+			vanished, err := l.complete(ctx, token, t)
+			out.vanished = max(out.vanished, vanished)
+			return err
+		}); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// table is one of the tables that a range has to be in.
+type table struct {
+	name    string
+	missing func(ctx context.Context) (*columns, error)
+	insert  func(ctx context.Context, token string, rows *columns) error
+}
+
+func (l *lane) tables(s span, rows *columns) []table {
+	out := []table{{
+		name:    "clicks",
+		missing: func(ctx context.Context) (*columns, error) { return l.store.missing(ctx, rows) },
+		insert:  l.store.insert, // under a token that the views leave alone
+	}}
+	for _, r := range rollups() {
+		out = append(out, table{
+			name: r.table,
+			missing: func(ctx context.Context) (*columns, error) {
+				return l.store.lacking(ctx, r, l.topic.partition(l.partition), s.to, rows)
+			},
+			insert: func(ctx context.Context, token string, rows *columns) error {
+				return l.store.repair(ctx, r, token, rows)
+			},
+		})
+	}
+	return out
 }
 
 // complete inserts those of the rows that are not in the table although an insert
-// under the token has succeeded.
-func (l *lane) complete(ctx context.Context, token string, rows *columns) error {
+// under the token has succeeded. It returns how many it gave up.
+func (l *lane) complete(ctx context.Context, token string, t table) (vanished int, err error) {
 	for n := 1; ; n++ {
-		missing, err := l.store.missing(ctx, rows)
+		missing, err := t.missing(ctx)
 		if err != nil || missing.len() == 0 {
-			return err
+			return 0, err
 		}
 		if n == attempts {
 			// Not a crash, then: something removes rows as they come. Waiting would stop
 			// the partition for good.
-			l.log.ErrorContext(ctx, "rows are not in the table after they were inserted", "token", token, "rows", missing.len())
-			return nil
+			l.log.ErrorContext(ctx, "rows are not in the table after they were inserted", "table", t.name, "token", token, "rows", missing.len())
+			return missing.len(), nil
 		}
-		l.log.WarnContext(ctx, "token without rows, inserting under the next one", "token", token, "attempt", n, "rows", missing.len())
-		if err := l.store.insert(ctx, attemptToken(token, n), missing); err != nil {
-			return err
+		l.log.WarnContext(ctx, "token without rows, inserting under the next one", "table", t.name, "token", token, "attempt", n, "rows", missing.len())
+		if err := t.insert(ctx, attemptToken(token, n), missing); err != nil {
+			return 0, err
 		}
 	}
 }

@@ -22,13 +22,16 @@ type limits struct {
 	wait  time.Duration
 }
 
-// batch is a range of a partition with its records. A redone range may have
-// lost records to the topic's retention, even all of them.
+// batch is a range of a partition with its records. Offsets in it that no record has
+// are the broker's own (ends of transactions) or of transactions that were aborted:
+// committed records alone are read, and those of a range are the same whoever reads
+// it. A redone range may have lost records to the topic's retention, even all of them.
 type batch struct {
 	span
 	records []*kgo.Record
-	// redone says that the range may have been inserted before.
+	// redone says that the range may have been inserted before, at when it was noted.
 	redone bool
+	at     time.Time
 }
 
 // queue holds the records of one partition that have been fetched and not yet
@@ -46,12 +49,12 @@ type queue struct {
 	bytes   int
 	since   time.Time // when the oldest record came
 	next    int64     // the first offset that is not done; -1 before the first record of a partition without commit
-	redo    *span     // the range that an earlier owner noted
+	redo    *noted    // the range that an earlier owner noted
 	paused  bool
 	closed  bool
 }
 
-func newQueue(limits limits, committed int64, redo *span, pause, resume func()) *queue {
+func newQueue(limits limits, committed int64, redo *noted, pause, resume func()) *queue {
 	return &queue{limits: limits, pause: pause, resume: resume, wake: make(chan struct{}, 1), next: committed, redo: redo}
 }
 
@@ -101,17 +104,34 @@ func (q *queue) signal() {
 	}
 }
 
-// take returns the next batch, or false and how long to wait for one; 0 is until
-// something changes.
-func (q *queue) take(now time.Time) (batch, time.Duration, bool) {
+// ready says whether take has a batch, and if not how long to wait for one; 0 is
+// until something changes.
+func (q *queue) ready(now time.Time) (time.Duration, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case len(q.records) == 0:
+		return 0, false
+	case q.redo != nil:
+		return 0, q.redoComplete()
+	case q.full():
+		return 0, true
+	}
+	wait := q.limits.wait - now.Sub(q.since)
+	return max(wait, 0), wait <= 0
+}
+
+// take returns the next batch, which is what is there once ready has said so: more
+// may have come since, up to the limits.
+func (q *queue) take(now time.Time) (batch, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.records) == 0 {
-		return batch{}, 0, false
+		return batch{}, false
 	}
 	if q.redo != nil {
 		if !q.redoComplete() {
-			return batch{}, 0, false
+			return batch{}, false
 		}
 		redo := *q.redo
 		q.redo = nil
@@ -120,15 +140,10 @@ func (q *queue) take(now time.Time) (batch, time.Duration, bool) {
 			for n < len(q.records) && q.records[n].Offset < redo.to {
 				n++
 			}
-			return batch{span: redo, records: q.cut(n, redo.to, now), redone: true}, 0, true
+			return batch{span: redo.span, records: q.cut(n, redo.to, now), redone: true, at: redo.at}, true
 		}
 		// The client starts below the note: the broker lost its log and the noted
 		// offsets will name other records.
-	}
-	if !q.full() {
-		if wait := q.limits.wait - now.Sub(q.since); wait > 0 {
-			return batch{}, wait, false
-		}
 	}
 	n, bytes := 0, 0
 	for n < len(q.records) && n < q.limits.rows && bytes < q.limits.bytes {
@@ -137,9 +152,9 @@ func (q *queue) take(now time.Time) (batch, time.Duration, bool) {
 	}
 	s := span{from: q.records[0].Offset, to: q.records[n-1].Offset + 1}
 	if q.next >= 0 && q.next < s.from {
-		s.from = q.next // offsets in between are the broker's own records
+		s.from = q.next // offsets in between are the broker's own records and those of aborted transactions
 	}
-	return batch{span: s, records: q.cut(n, s.to, now)}, 0, true
+	return batch{span: s, records: q.cut(n, s.to, now), at: now.Truncate(time.Millisecond)}, true
 }
 
 // cut takes the first n records and lets fetching go on.

@@ -1,0 +1,162 @@
+package query
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/linkstream/linkstream/services/internal/clickhousetest"
+)
+
+// Sums by the hour and the clicks themselves give one answer, whatever is asked.
+//
+// Guards I40.
+func TestRollupsAnswerLikeTheClicks(t *testing.T) {
+	store, err := Open(clickhousetest.New(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	workspaces := []uuid.UUID{uuid.New(), uuid.New()}
+	links := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
+	start := time.Date(2026, 10, 30, 0, 0, 0, 0, time.UTC)
+	random := rand.New(rand.NewPCG(1, 2))
+	batch, err := store.conn.PrepareBatch(t.Context(), `INSERT INTO clicks (ts, click_id, workspace_id, link_id, host, status, visitor, bot, country, device, browser, utm_source, edge_region)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = batch.Close() }()
+	pick := func(values ...string) string { return values[random.IntN(len(values))] }
+	for range 3000 {
+		link := random.IntN(len(links))
+		if err := batch.Append(start.Add(time.Duration(random.Int64N(int64(4*24*time.Hour)))), uuid.New(), workspaces[random.IntN(2)], links[link],
+			fmt.Sprintf("go%d.test", link%2), []uint16{302, 404}[random.IntN(2)], uint64(random.IntN(500)), random.IntN(4) == 0,
+			pick("DE", "FR", ""), pick("mobile", "desktop"), pick("Chrome", "Safari"), pick("", "", "news"), pick("fra", "ash")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := batch.Send(); err != nil {
+		t.Fatal(err)
+	}
+
+	filters := [][]Filter{
+		nil,
+		{{Link, links[0].String()}},
+		{{Domain, "go0.test"}},
+		{{Domain, "go0.test"}, {Link, links[2].String()}},
+		{{Bot, "true"}},
+		{{Country, "DE"}},
+		{{Country, ""}, {Bot, "false"}},
+		{{Status, "404"}},
+		{{Country, "DE"}, {Device, "mobile"}},
+		{{Link, links[1].String()}, {Browser, "Safari"}},
+	}
+	zones := []string{"UTC", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"}
+	fromSums := 0
+	for n := range 200 {
+		zone, err := time.LoadLocation(zones[n%len(zones)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &Question{
+			Workspace: workspaces[0], Bots: []Bots{ExcludeBots, IncludeBots, OnlyBots}[n%3], Filters: filters[random.IntN(len(filters))],
+			Period: Days(Date{2026, 10, 30 + random.IntN(2)}, Date{2026, 11, 1 + random.IntN(2)}, zone),
+		}
+		if n%4 == 0 { // instants
+			q.Period = Period{From: start.Add(time.Duration(random.Int64N(int64(48 * time.Hour)))), Zone: zone}
+			q.Period.To = q.Period.From.Add(time.Duration(random.Int64N(int64(48 * time.Hour))))
+		}
+		exact := *q
+		exact.exact = true
+		compare := func(what string, ask func(q *Question) (any, error)) {
+			t.Helper()
+			got, err1 := ask(q)
+			want, err2 := ask(&exact)
+			if err1 != nil || err2 != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s of %+v:\ngot  %v (%v)\nwant %v (%v)", what, q, got, err1, want, err2)
+			}
+		}
+		if q.rollup("") != nil {
+			fromSums++
+		}
+		compare("summary", func(q *Question) (any, error) { return store.Summary(t.Context(), q) })
+		interval := []Interval{Hour, Day, Week, Month}[random.IntN(4)]
+		compare(string(interval), func(q *Question) (any, error) { return store.Series(t.Context(), q, interval) })
+		by := []Dimension{Link, Country, Device, Browser, UTMSource, EdgeRegion, Status, Bot}[random.IntN(8)]
+		compare("by "+string(by), func(q *Question) (any, error) { return store.Breakdown(t.Context(), q, by, 10) })
+	}
+	if fromSums < 100 {
+		t.Errorf("%d of 200 questions were answered from sums", fromSums)
+	}
+}
+
+func TestWhereAnswersComeFrom(t *testing.T) {
+	check := func(by Dimension, want string, filters ...Filter) {
+		t.Helper()
+		got := "clicks"
+		if r := (&Question{Filters: filters}).rollup(by); r != nil {
+			got = r.table
+		}
+		if got != want {
+			t.Errorf("by %q with %v is asked of %s, want %s", by, filters, got, want)
+		}
+	}
+	link, domain, bot := Filter{Link, noLink}, Filter{Domain, "go.test"}, Filter{Bot, "true"}
+	de, mobile := Filter{Country, "DE"}, Filter{Device, "mobile"}
+	check("", "clicks_by_link")
+	check("", "clicks_by_link", link)
+	check("", "clicks_by_link", domain, bot)
+	check(Link, "clicks_by_link", domain)
+	check(Bot, "clicks_by_link")
+	check("", "clicks_by_value", de)
+	check(Bot, "clicks_by_value", de)
+	check(Country, "clicks_by_value", de)
+	check(City, "clicks_by_value")
+	check(Status, "clicks_by_value", bot)
+	check(Device, "clicks", de)
+	check(Link, "clicks", de)
+	check(Country, "clicks", link)
+	check("", "clicks", de, link)
+	check("", "clicks", de, mobile)
+	check("", "clicks", de, de)
+}
+
+func TestSplitHours(t *testing.T) {
+	at := func(clock string) time.Time {
+		t.Helper()
+		instant, err := time.Parse("15:04:05.999", clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return instant.AddDate(2026, 0, 0)
+	}
+	check := func(from, to string, want ...string) {
+		t.Helper()
+		got, ok := splitHours(Period{From: at(from), To: at(to)}, nil)
+		var starts []uint32
+		for _, w := range want {
+			starts = append(starts, uint32(at(w).Unix()))
+		}
+		if !ok || !reflect.DeepEqual(got, starts) {
+			t.Errorf("%s to %s: %v, want %v", from, to, got, starts)
+		}
+	}
+	check("01:00:00", "05:00:00")
+	check("01:30:00", "05:00:00", "01:00:00")
+	check("01:30:00", "05:00:00.5", "01:00:00", "05:00:00")
+	check("01:10:00", "01:20:00", "01:00:00")
+	if _, ok := splitHours(Period{From: at("00:00:00"), To: at("05:00:00")}, make([]uint32, 0)); !ok {
+		t.Error("a period of whole hours has too many split ones")
+	}
+	var bounds []uint32
+	for i := range uint32(500) {
+		bounds = append(bounds, i*hour+1800)
+	}
+	if _, ok := splitHours(Period{From: at("00:00:00"), To: at("05:00:00")}, bounds); ok {
+		t.Error("five hundred split hours are looked up one by one")
+	}
+}
