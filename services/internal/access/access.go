@@ -43,6 +43,16 @@ type Identity struct {
 	Scopes  []Scope
 	// Email is set for a dashboard session only.
 	Email string
+	// RateLimit is the API key's own limit, or nil: then it has the service's.
+	RateLimit *RateLimit
+}
+
+// RateLimit is how much a key may use.
+type RateLimit struct {
+	// Capacity is how many calls may be made at once.
+	Capacity int64
+	// RefillPerSecond is how many come back each second; a fraction for fewer than one.
+	RefillPerSecond float64
 }
 
 // May says whether the identity has a scope.

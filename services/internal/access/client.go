@@ -112,6 +112,9 @@ func identity(answer *accessv1.AuthenticateResponse) (*Identity, error) {
 	for _, s := range answer.GetScopes() {
 		id.Scopes = append(id.Scopes, Scope(s))
 	}
+	if limit := answer.GetRateLimit(); limit != nil {
+		id.RateLimit = &RateLimit{Capacity: limit.GetCapacity(), RefillPerSecond: limit.GetRefillPerSecond()}
+	}
 	return id, nil
 }
 

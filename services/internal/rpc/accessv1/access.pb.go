@@ -75,7 +75,10 @@ type AuthenticateResponse struct {
 	// UUIDv7 of the API key or of the user, 16 bytes.
 	SubjectId []byte `protobuf:"bytes,3,opt,name=subject_id,json=subjectId" json:"subject_id,omitempty"`
 	// The user's email when the token is a session, else empty.
-	Email         string `protobuf:"bytes,4,opt,name=email" json:"email,omitempty"`
+	Email string `protobuf:"bytes,4,opt,name=email" json:"email,omitempty"`
+	// The API key's own limit; absent when it has the service's default, and for
+	// a session.
+	RateLimit     *RateLimit `protobuf:"bytes,5,opt,name=rate_limit,json=rateLimit" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -138,6 +141,68 @@ func (x *AuthenticateResponse) GetEmail() string {
 	return ""
 }
 
+func (x *AuthenticateResponse) GetRateLimit() *RateLimit {
+	if x != nil {
+		return x.RateLimit
+	}
+	return nil
+}
+
+// RateLimit is how much a key may use: a token bucket.
+type RateLimit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many calls may be made at once, 1 at least.
+	Capacity int64 `protobuf:"varint,1,opt,name=capacity" json:"capacity,omitempty"`
+	// How many come back each second, more than 0; a fraction for fewer than one.
+	RefillPerSecond float64 `protobuf:"fixed64,2,opt,name=refill_per_second,json=refillPerSecond" json:"refill_per_second,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *RateLimit) Reset() {
+	*x = RateLimit{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RateLimit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RateLimit) ProtoMessage() {}
+
+func (x *RateLimit) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RateLimit.ProtoReflect.Descriptor instead.
+func (*RateLimit) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RateLimit) GetCapacity() int64 {
+	if x != nil {
+		return x.Capacity
+	}
+	return 0
+}
+
+func (x *RateLimit) GetRefillPerSecond() float64 {
+	if x != nil {
+		return x.RefillPerSecond
+	}
+	return 0
+}
+
 type LogInRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Email         string                 `protobuf:"bytes,1,opt,name=email" json:"email,omitempty"`
@@ -148,7 +213,7 @@ type LogInRequest struct {
 
 func (x *LogInRequest) Reset() {
 	*x = LogInRequest{}
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[2]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -160,7 +225,7 @@ func (x *LogInRequest) String() string {
 func (*LogInRequest) ProtoMessage() {}
 
 func (x *LogInRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[2]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -173,7 +238,7 @@ func (x *LogInRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogInRequest.ProtoReflect.Descriptor instead.
 func (*LogInRequest) Descriptor() ([]byte, []int) {
-	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{2}
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *LogInRequest) GetEmail() string {
@@ -202,7 +267,7 @@ type LogInResponse struct {
 
 func (x *LogInResponse) Reset() {
 	*x = LogInResponse{}
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[3]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -214,7 +279,7 @@ func (x *LogInResponse) String() string {
 func (*LogInResponse) ProtoMessage() {}
 
 func (x *LogInResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[3]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -227,7 +292,7 @@ func (x *LogInResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogInResponse.ProtoReflect.Descriptor instead.
 func (*LogInResponse) Descriptor() ([]byte, []int) {
-	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{3}
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LogInResponse) GetToken() string {
@@ -253,7 +318,7 @@ type LogOutRequest struct {
 
 func (x *LogOutRequest) Reset() {
 	*x = LogOutRequest{}
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[4]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -265,7 +330,7 @@ func (x *LogOutRequest) String() string {
 func (*LogOutRequest) ProtoMessage() {}
 
 func (x *LogOutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[4]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -278,7 +343,7 @@ func (x *LogOutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogOutRequest.ProtoReflect.Descriptor instead.
 func (*LogOutRequest) Descriptor() ([]byte, []int) {
-	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{4}
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LogOutRequest) GetToken() string {
@@ -296,7 +361,7 @@ type LogOutResponse struct {
 
 func (x *LogOutResponse) Reset() {
 	*x = LogOutResponse{}
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[5]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -308,7 +373,7 @@ func (x *LogOutResponse) String() string {
 func (*LogOutResponse) ProtoMessage() {}
 
 func (x *LogOutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[5]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -321,7 +386,7 @@ func (x *LogOutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogOutResponse.ProtoReflect.Descriptor instead.
 func (*LogOutResponse) Descriptor() ([]byte, []int) {
-	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{5}
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{6}
 }
 
 var File_linkstream_access_v1_access_proto protoreflect.FileDescriptor
@@ -330,13 +395,18 @@ const file_linkstream_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"!linkstream/access/v1/access.proto\x12\x14linkstream.access.v1\"+\n" +
 	"\x13AuthenticateRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\"\x86\x01\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\"\xc6\x01\n" +
 	"\x14AuthenticateResponse\x12!\n" +
 	"\fworkspace_id\x18\x01 \x01(\fR\vworkspaceId\x12\x16\n" +
 	"\x06scopes\x18\x02 \x03(\tR\x06scopes\x12\x1d\n" +
 	"\n" +
 	"subject_id\x18\x03 \x01(\fR\tsubjectId\x12\x14\n" +
-	"\x05email\x18\x04 \x01(\tR\x05email\"@\n" +
+	"\x05email\x18\x04 \x01(\tR\x05email\x12>\n" +
+	"\n" +
+	"rate_limit\x18\x05 \x01(\v2\x1f.linkstream.access.v1.RateLimitR\trateLimit\"S\n" +
+	"\tRateLimit\x12\x1a\n" +
+	"\bcapacity\x18\x01 \x01(\x03R\bcapacity\x12*\n" +
+	"\x11refill_per_second\x18\x02 \x01(\x01R\x0frefillPerSecond\"@\n" +
 	"\fLogInRequest\x12\x14\n" +
 	"\x05email\x18\x01 \x01(\tR\x05email\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\"S\n" +
@@ -363,27 +433,29 @@ func file_linkstream_access_v1_access_proto_rawDescGZIP() []byte {
 	return file_linkstream_access_v1_access_proto_rawDescData
 }
 
-var file_linkstream_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_linkstream_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_linkstream_access_v1_access_proto_goTypes = []any{
 	(*AuthenticateRequest)(nil),  // 0: linkstream.access.v1.AuthenticateRequest
 	(*AuthenticateResponse)(nil), // 1: linkstream.access.v1.AuthenticateResponse
-	(*LogInRequest)(nil),         // 2: linkstream.access.v1.LogInRequest
-	(*LogInResponse)(nil),        // 3: linkstream.access.v1.LogInResponse
-	(*LogOutRequest)(nil),        // 4: linkstream.access.v1.LogOutRequest
-	(*LogOutResponse)(nil),       // 5: linkstream.access.v1.LogOutResponse
+	(*RateLimit)(nil),            // 2: linkstream.access.v1.RateLimit
+	(*LogInRequest)(nil),         // 3: linkstream.access.v1.LogInRequest
+	(*LogInResponse)(nil),        // 4: linkstream.access.v1.LogInResponse
+	(*LogOutRequest)(nil),        // 5: linkstream.access.v1.LogOutRequest
+	(*LogOutResponse)(nil),       // 6: linkstream.access.v1.LogOutResponse
 }
 var file_linkstream_access_v1_access_proto_depIdxs = []int32{
-	0, // 0: linkstream.access.v1.AccessService.Authenticate:input_type -> linkstream.access.v1.AuthenticateRequest
-	2, // 1: linkstream.access.v1.AccessService.LogIn:input_type -> linkstream.access.v1.LogInRequest
-	4, // 2: linkstream.access.v1.AccessService.LogOut:input_type -> linkstream.access.v1.LogOutRequest
-	1, // 3: linkstream.access.v1.AccessService.Authenticate:output_type -> linkstream.access.v1.AuthenticateResponse
-	3, // 4: linkstream.access.v1.AccessService.LogIn:output_type -> linkstream.access.v1.LogInResponse
-	5, // 5: linkstream.access.v1.AccessService.LogOut:output_type -> linkstream.access.v1.LogOutResponse
-	3, // [3:6] is the sub-list for method output_type
-	0, // [0:3] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	2, // 0: linkstream.access.v1.AuthenticateResponse.rate_limit:type_name -> linkstream.access.v1.RateLimit
+	0, // 1: linkstream.access.v1.AccessService.Authenticate:input_type -> linkstream.access.v1.AuthenticateRequest
+	3, // 2: linkstream.access.v1.AccessService.LogIn:input_type -> linkstream.access.v1.LogInRequest
+	5, // 3: linkstream.access.v1.AccessService.LogOut:input_type -> linkstream.access.v1.LogOutRequest
+	1, // 4: linkstream.access.v1.AccessService.Authenticate:output_type -> linkstream.access.v1.AuthenticateResponse
+	4, // 5: linkstream.access.v1.AccessService.LogIn:output_type -> linkstream.access.v1.LogInResponse
+	6, // 6: linkstream.access.v1.AccessService.LogOut:output_type -> linkstream.access.v1.LogOutResponse
+	4, // [4:7] is the sub-list for method output_type
+	1, // [1:4] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_linkstream_access_v1_access_proto_init() }
@@ -397,7 +469,7 @@ func file_linkstream_access_v1_access_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkstream_access_v1_access_proto_rawDesc), len(file_linkstream_access_v1_access_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
