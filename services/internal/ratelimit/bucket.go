@@ -16,7 +16,8 @@ type bucket struct {
 
 // step decides one call at the time now, in microseconds. It is the arithmetic of
 // bucket.lua, for when Redis is away. was is nil for a bucket that is not there, which
-// is full. q has been checked and cost is not above its capacity.
+// is full. q has been checked, and cost is not above its capacity, nor below it when it
+// gives back.
 func step(was *bucket, q Quota, cost, now int64) (bucket, Decision) {
 	period := q.micros()
 	b := bucket{left: q.Capacity * period, at: now, tokens: q.Tokens, period: period}
@@ -28,7 +29,7 @@ func step(was *bucket, q Quota, cost, now int64) (bucket, Decision) {
 	d := Decision{Limit: q.Capacity}
 	if b.left >= price {
 		d.Allowed = true
-		b.left -= price
+		b.left = min(b.left-price, full)
 	} else {
 		d.RetryAfter = micros(ceil(price-b.left, q.Tokens))
 	}

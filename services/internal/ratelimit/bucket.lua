@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  the bucket
 -- ARGV     capacity in tokens, then `tokens` that come back in `period` microseconds,
---          then the cost of this call in tokens
+--          then the cost of this call in tokens; below 0 it gives tokens back
 -- answer   {1 if allowed, tokens left, microseconds until the cost is there,
 --          microseconds until the bucket is full}
 --
@@ -48,14 +48,14 @@ local price = cost * period
 local allowed, retry = 0, 0
 if left >= price then
   allowed = 1
-  left = left - price
+  left = math.min(left - price, full)
 else
   retry = math.ceil((price - left) / tokens)
 end
 local reset = math.ceil((full - left) / tokens)
 
 -- A refusal changes nothing that the time does not say anyway.
-if changed or (allowed == 1 and cost > 0) then
+if changed or (allowed == 1 and cost ~= 0) then
   -- An absolute time: a relative one would count from when the script began, which may
   -- be before `now`, and a bucket that is forgotten too early is full too early.
   redis.call('SET', KEYS[1], string.format('%.0f %.0f %.0f %.0f', left, now, tokens, period),

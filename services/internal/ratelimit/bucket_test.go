@@ -137,6 +137,9 @@ func TestTheScriptAndTheProcessCountAlike(t *testing.T) {
 				now -= random.Int64N(1 << 30)
 			}
 			cost := random.Int64N(min(q.Capacity, 1<<random.IntN(53)) + 1)
+			if random.IntN(10) == 0 {
+				cost = -cost // given back
+			}
 			was := kept
 			next, want := step(kept, q, cost, now)
 			got := simulated(t, client, script, key, q, cost, now)

@@ -54,8 +54,9 @@ const (
 	PerKey Name = "key"
 	// PerAddress counts the calls of an address that brought no valid token.
 	PerAddress Name = "address"
-	// Logins counts the password guesses of an address.
-	Logins Name = "login"
+	// Logins counts the password guesses of an address, Accounts those at an account.
+	Logins   Name = "login"
+	Accounts Name = "account"
 )
 
 // WhenAway is what a policy does while Redis does not answer.
@@ -76,8 +77,8 @@ func (e *CostError) Error() string {
 	return fmt.Sprintf("the call costs %d tokens and the bucket holds %d: it can never be allowed", e.Cost, e.Capacity)
 }
 
-// errNegative is a mistake of the program.
-var errNegative = errors.New("a call cannot cost less than nothing")
+// errCost is a mistake of the program.
+var errCost = errors.New("a call costs nothing at least, and gives back no more than the bucket holds")
 
 // Decision is the answer to a call.
 type Decision struct {
@@ -89,8 +90,9 @@ type Decision struct {
 	// RetryAfter is how long until a refused call would be allowed when nobody else
 	// takes anything. It is 0 for one that is allowed.
 	RetryAfter time.Duration
-	// Fallback says that Redis did not answer.
-	Fallback bool
+	// Fallback says that Redis did not answer. Uncounted says so of a closed policy, which
+	// has refused without knowing.
+	Fallback, Uncounted bool
 }
 
 // script is the whole decision. redis.Script sends its hash, and its text only to a
@@ -173,11 +175,14 @@ func (p *Policy) Take(ctx context.Context, subject string, q Quota, cost int64) 
 	}
 	switch {
 	case cost < 0:
-		return Decision{}, errNegative
+		return Decision{}, errCost
 	case cost > q.Capacity:
 		return Decision{}, &CostError{Cost: cost, Capacity: q.Capacity}
 	}
 	d := p.decide(ctx, Key(p.name, subject), q, cost)
+	if d.Fallback {
+		p.fallback.Inc()
+	}
 	if d.Allowed {
 		p.allowed.Inc()
 	} else {
@@ -185,6 +190,19 @@ func (p *Policy) Take(ctx context.Context, subject string, q Quota, cost int64) 
 	}
 	p.remaining.Observe(float64(d.Remaining))
 	return d, nil
+}
+
+// Return gives back what a call took that turned out not to count, to whoever counts
+// now. It counts in no metric, and a bucket is never more than full.
+func (p *Policy) Return(ctx context.Context, subject string, q Quota, cost int64) error {
+	if err := q.Check(); err != nil {
+		return err
+	}
+	if cost < 0 || cost > q.Capacity {
+		return errCost
+	}
+	p.decide(ctx, Key(p.name, subject), q, -cost)
+	return nil
 }
 
 func (p *Policy) decide(ctx context.Context, key string, q Quota, cost int64) Decision {
@@ -200,9 +218,8 @@ func (p *Policy) decide(ctx context.Context, key string, q Quota, cost int64) De
 		}
 	}
 	l.away(ctx, err)
-	p.fallback.Inc()
 	if p.whenAway == Closed {
-		return Decision{Limit: q.Capacity, RetryAfter: closedRetry, Reset: closedRetry, Fallback: true}
+		return Decision{Limit: q.Capacity, RetryAfter: closedRetry, Reset: closedRetry, Fallback: true, Uncounted: true}
 	}
 	d := l.local.take(key, q, cost, time.Now())
 	d.Fallback = true

@@ -70,6 +70,40 @@ func TestACallThatCostsMoreThanTheBucketIsNeverAllowed(t *testing.T) {
 	}
 }
 
+func TestWhatDidNotCountIsGivenBack(t *testing.T) {
+	client := connect(t, redistest.Start(t))
+	counting, registry := newLimiter(t, client, patient)
+	alone, _ := newLimiter(t, nil, 0)
+	for _, limiter := range []*Limiter{counting, alone} {
+		p := limiter.Policy(Logins, Closed)
+		check := func(cost, left int64) {
+			t.Helper()
+			if d := mustTake(t, p, "one", hourly(10), cost); !d.Allowed || d.Remaining != left {
+				t.Errorf("%+v, want %d left", d, left)
+			}
+		}
+		check(5, 5)
+		if err := p.Return(t.Context(), "one", hourly(10), 2); err != nil {
+			t.Error(err)
+		}
+		check(1, 6)
+		if err := p.Return(t.Context(), "one", hourly(10), 10); err != nil {
+			t.Error(err)
+		}
+		check(10, 0) // never more than full
+		if err := errors.Join(p.Return(t.Context(), "two", hourly(10), 10), p.Return(t.Context(), "three", hourly(10), 0)); err != nil {
+			t.Error(err)
+		}
+		if p.Return(t.Context(), "one", hourly(10), -1) == nil || p.Return(t.Context(), "one", hourly(10), 11) == nil || p.Return(t.Context(), "one", Quota{}, 1) == nil {
+			t.Error("nonsense is given back")
+		}
+	}
+	facttest.Eventually(t, "full buckets are forgotten", func() bool { return client.DBSize(t.Context()).Val() == 1 })
+	if got := facttest.Metric(t, registry, "ratelimit_allowed_total", "login"); got != 3 {
+		t.Errorf("%v calls are counted, want 3", got)
+	}
+}
+
 func TestKeysAreNotMadeByCallers(t *testing.T) {
 	check := func(subject, want string) {
 		t.Helper()

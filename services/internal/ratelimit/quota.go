@@ -87,3 +87,6 @@ func fraction(x float64, most int64) (p, q int64) {
 	}
 	return below[0], below[1]
 }
+
+// FillTime is how long an empty bucket takes to be full.
+func (q Quota) FillTime() time.Duration { return micros(ceil(q.Capacity*q.micros(), q.Tokens)) }
