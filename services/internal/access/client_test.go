@@ -24,6 +24,7 @@ type links struct {
 	accessv1connect.UnimplementedAccessServiceHandler
 	asked   atomic.Int64
 	revoked atomic.Bool
+	limit   atomic.Pointer[accessv1.RateLimit]
 }
 
 var workspace = uuid.MustParse("01a22bda-e2d3-7cc9-836b-3e71dca00ea4")
@@ -33,7 +34,10 @@ func (l *links) Authenticate(_ context.Context, in *accessv1.AuthenticateRequest
 	if in.GetToken() != "ls_key_good" || l.revoked.Load() {
 		return nil, connect.NewError(connect.CodeUnauthenticated, "no")
 	}
-	return &accessv1.AuthenticateResponse{WorkspaceId: workspace[:], SubjectId: workspace[:], Scopes: []string{"links:read"}}, nil
+	return &accessv1.AuthenticateResponse{
+		WorkspaceId: workspace[:], SubjectId: workspace[:], Scopes: []string{"links:read"},
+		RateLimit: l.limit.Load(),
+	}, nil
 }
 
 func (l *links) LogOut(context.Context, *accessv1.LogOutRequest) (*accessv1.LogOutResponse, error) {
@@ -73,6 +77,23 @@ func TestAnAnswerIsRememberedAndARevocationNoticedWithinASecond(t *testing.T) {
 	})
 	if took := time.Since(began); took > access.CacheTTL+time.Second {
 		t.Errorf("noticed after %v", took)
+	}
+}
+
+func TestAKeysOwnLimitComesAlongAndChangesWithinASecond(t *testing.T) {
+	l, server := serve(t)
+	client := access.NewClient(server.URL)
+	if id, err := client.Authenticate(t.Context(), "ls_key_good"); err != nil || id.RateLimit != nil {
+		t.Fatalf("%+v, %v; want no limit", id, err)
+	}
+	l.limit.Store(&accessv1.RateLimit{Capacity: 10, RefillPerSecond: 0.5})
+	began := time.Now()
+	facttest.Eventually(t, "the limit is known", func() bool {
+		id, err := client.Authenticate(t.Context(), "ls_key_good")
+		return err == nil && id.RateLimit != nil && *id.RateLimit == access.RateLimit{Capacity: 10, RefillPerSecond: 0.5}
+	})
+	if took := time.Since(began); took > access.CacheTTL+time.Second {
+		t.Errorf("known after %v", took)
 	}
 }
 

@@ -26,16 +26,32 @@ func step(was *bucket, q Quota, cost, now int64) (bucket, Decision) {
 		b.left = refilled(*was, q.Capacity, full, period, max(now-was.at, 0))
 	}
 	price := cost * period
-	d := Decision{Limit: q.Capacity}
-	if b.left >= price {
-		d.Allowed = true
+	allowed := b.left >= price
+	if allowed {
 		b.left = min(b.left-price, full)
-	} else {
-		d.RetryAfter = micros(ceil(price-b.left, q.Tokens))
 	}
-	d.Remaining = b.left / period
-	d.Reset = micros(ceil(full-b.left, q.Tokens))
-	return b, d
+	return b, decision(q, cost, b.left, allowed)
+}
+
+// decision says what a call is told whose bucket has so many parts left.
+func decision(q Quota, cost, left int64, allowed bool) Decision {
+	period := q.micros()
+	d := Decision{
+		Allowed: allowed, Limit: q.Capacity, Remaining: left / period,
+		Reset: micros(ceil(q.Capacity*period-left, q.Tokens)),
+	}
+	if !allowed {
+		d.RetryAfter = micros(ceil(cost*period-left, q.Tokens))
+	}
+	return d
+}
+
+// answer takes apart what the script says.
+func answer(q Quota, cost, said int64) Decision {
+	if said < 0 {
+		return decision(q, cost, -1-said, false)
+	}
+	return decision(q, cost, said, true)
 }
 
 // refilled is what is left of a bucket after some microseconds, in parts of the given

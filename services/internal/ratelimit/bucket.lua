@@ -4,12 +4,16 @@
 -- KEYS[1]  the bucket
 -- ARGV     capacity in tokens, then `tokens` that come back in `period` microseconds,
 --          then the cost of this call in tokens; below 0 it gives tokens back
--- answer   {1 if allowed, tokens left, microseconds until the cost is there,
---          microseconds until the bucket is full}
+-- answer   what is left, in parts of a token (see below); a call that is refused gets
+--          -1 less that
 --
 -- A token is `period` parts, and `tokens` parts come back each microsecond, so that
 -- everything is a whole number. Lua's numbers are doubles: the caller sees to it that
 -- capacity * period is at most 2^53, and what may be larger is only compared.
+--
+-- A bucket is four big-endian doubles, which hold whole numbers up to 2^53 exactly: the
+-- parts left, the time they were left at in microseconds, tokens and period. Text would
+-- take longer to write and to read than all the rest.
 local exact = 9007199254740992 -- 2^53
 
 local capacity, tokens, period, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -20,19 +24,23 @@ local full = capacity * period
 local left = full -- a bucket that is not there is full
 local changed = false
 local stored = redis.call('GET', KEYS[1])
-local l, a, n, p = string.match(stored or '', '^(%d+) (%d+) (%d+) (%d+)$')
-if l then
-  local at, old_tokens, old_period = tonumber(a), tonumber(n), tonumber(p)
-  left = tonumber(l)
-  changed = now < at or old_tokens ~= tokens or old_period ~= period
-  local passed = math.max(now - at, 0) -- a clock that was set back gives nothing, and takes nothing
+if stored and #stored == 32 then
+  local at, old_tokens, old_period
+  left, at, old_tokens, old_period = struct.unpack('>dddd', stored)
+  local passed = now - at
+  if passed < 0 then -- a clock that was set back gives nothing, and takes nothing
+    passed = 0
+    changed = true
+  end
+  local back = passed * old_tokens -- where this is too large to be exact, it is only compared
   if old_period == period then
-    -- The comparison is right where the product is too large to be exact, too.
-    if passed * old_tokens >= full - left then left = full else left = left + passed * old_tokens end
+    if back >= full - left then left = full else left = left + back end
+    changed = changed or old_tokens ~= tokens
   else
     -- What came back until now came at the old rate. Whole tokens stay what they are,
     -- the rest is written in parts of the new size, rounded down.
-    left = math.min(left + passed * old_tokens, exact)
+    changed = true
+    left = math.min(left + back, exact)
     local whole = math.floor(left / old_period)
     if whole >= capacity then
       left = full
@@ -45,20 +53,20 @@ if l then
 end
 
 local price = cost * period
-local allowed, retry = 0, 0
-if left >= price then
-  allowed = 1
-  left = math.min(left - price, full)
-else
-  retry = math.ceil((price - left) / tokens)
+local allowed = left >= price
+if allowed then
+  left = left - price
+  if left > full then left = full end -- given back
 end
-local reset = math.ceil((full - left) / tokens)
 
 -- A refusal changes nothing that the time does not say anyway.
-if changed or (allowed == 1 and cost ~= 0) then
-  -- An absolute time: a relative one would count from when the script began, which may
-  -- be before `now`, and a bucket that is forgotten too early is full too early.
-  redis.call('SET', KEYS[1], string.format('%.0f %.0f %.0f %.0f', left, now, tokens, period),
-    'PXAT', string.format('%.0f', math.ceil((now + reset) / 1000) + 1))
+if changed or (allowed and cost ~= 0) then
+  -- The bucket is forgotten when it is full. An absolute time: a relative one would count
+  -- from when the script began, which may be before `now`, and a bucket that is forgotten
+  -- too early is full too early. (%d is a long here, and several times as fast as what
+  -- Redis does to a number.)
+  redis.call('SET', KEYS[1], struct.pack('>dddd', left, now, tokens, period),
+    'PXAT', string.format('%d', (now + (full - left) / tokens) / 1000 + 2))
 end
-return {allowed, math.floor(left / period), retry, reset}
+if allowed then return left end
+return -1 - left

@@ -2,7 +2,9 @@ package ratelimit
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"strings"
@@ -32,11 +34,11 @@ func far() int64 { return time.Now().Add(24 * time.Hour).UnixMicro() }
 // simulated asks the script what a call gets at a time.
 func simulated(t *testing.T, client redis.UniversalClient, script *redis.Script, key string, q Quota, cost, now int64) Decision {
 	t.Helper()
-	got, err := script.Run(t.Context(), client, []string{key}, q.Capacity, q.Tokens, q.micros(), cost, now).Int64Slice()
+	got, err := script.Run(t.Context(), client, []string{key}, q.Capacity, q.Tokens, q.micros(), cost, now).Int64()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Decision{Allowed: got[0] == 1, Limit: q.Capacity, Remaining: got[1], RetryAfter: micros(got[2]), Reset: micros(got[3])}
+	return answer(q, cost, got)
 }
 
 // One token in seven seconds: an hour has 514 of them and two sevenths, not one more
@@ -168,10 +170,11 @@ func stored(t *testing.T, client redis.Cmdable, key string) *bucket {
 	if err == redis.Nil { //nolint:errorlint // a value, not a wrapped error
 		return nil
 	}
-	var b bucket
-	if _, err2 := fmt.Sscan(text, &b.left, &b.at, &b.tokens, &b.period); err != nil || err2 != nil {
-		t.Fatalf("%q: %v, %v", text, err, err2)
+	if err != nil || len(text) != 32 {
+		t.Fatalf("%q: %v", text, err)
 	}
+	number := func(i int) int64 { return int64(math.Float64frombits(binary.BigEndian.Uint64([]byte(text[8*i:])))) }
+	b := bucket{left: number(0), at: number(1), tokens: number(2), period: number(3)}
 	return &b
 }
 

@@ -106,7 +106,7 @@ type Limiter struct {
 	client  redis.UniversalClient // nil: each process counts for itself
 	script  *redis.Script
 	timeout time.Duration
-	breaker *gobreaker.CircuitBreaker[[]int64]
+	breaker *gobreaker.CircuitBreaker[int64]
 	local   *table
 	metrics metrics
 	failed  atomic.Int64 // when Redis failed last, in microseconds since local.base; 0 for never
@@ -124,7 +124,7 @@ func New(client redis.UniversalClient, timeout time.Duration, registry prometheu
 		metrics: newMetrics(registry),
 		log:     log,
 	}
-	l.breaker = gobreaker.NewCircuitBreaker[[]int64](gobreaker.Settings{
+	l.breaker = gobreaker.NewCircuitBreaker[int64](gobreaker.Settings{
 		Name:        "ratelimit",
 		MaxRequests: 1,
 		Timeout:     breakerOpen,
@@ -210,12 +210,9 @@ func (p *Policy) decide(ctx context.Context, key string, q Quota, cost int64) De
 	if l.client == nil {
 		return l.local.take(key, q, cost, time.Now())
 	}
-	answer, err := l.breaker.Execute(func() ([]int64, error) { return l.ask(ctx, key, q, cost) })
+	said, err := l.breaker.Execute(func() (int64, error) { return l.ask(ctx, key, q, cost) })
 	if err == nil {
-		return Decision{
-			Allowed: answer[0] == 1, Limit: q.Capacity, Remaining: answer[1],
-			RetryAfter: micros(answer[2]), Reset: micros(answer[3]),
-		}
+		return answer(q, cost, said)
 	}
 	l.away(ctx, err)
 	if p.whenAway == Closed {
@@ -228,14 +225,10 @@ func (p *Policy) decide(ctx context.Context, key string, q Quota, cost int64) De
 
 // ask makes the one round trip. A caller who has gone away does not make Redis look
 // unreachable, so the call goes on without him.
-func (l *Limiter) ask(ctx context.Context, key string, q Quota, cost int64) ([]int64, error) {
+func (l *Limiter) ask(ctx context.Context, key string, q Quota, cost int64) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
 	defer cancel()
-	answer, err := l.script.Run(ctx, l.client, []string{key}, q.Capacity, q.Tokens, q.micros(), cost).Int64Slice()
-	if err == nil && len(answer) != 4 {
-		err = fmt.Errorf("the script answered %v", answer)
-	}
-	return answer, err
+	return l.script.Run(ctx, l.client, []string{key}, q.Capacity, q.Tokens, q.micros(), cost).Int64()
 }
 
 // away says once for each time that Redis goes away that it is.
