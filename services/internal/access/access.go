@@ -43,16 +43,10 @@ type Identity struct {
 	Scopes  []Scope
 	// Email is set for a dashboard session only.
 	Email string
-	// RateLimit is the API key's own limit, or nil: then it has the service's.
-	RateLimit *RateLimit
-}
-
-// RateLimit is how much a key may use.
-type RateLimit struct {
-	// Capacity is how many calls may be made at once.
-	Capacity int64
-	// RefillPerSecond is how many come back each second; a fraction for fewer than one.
-	RefillPerSecond float64
+	// RateCapacity (requests) and RateRefillPerSecond are the API key's own limit; zero
+	// when it has none, and for sessions.
+	RateCapacity        int
+	RateRefillPerSecond float64
 }
 
 // May says whether the identity has a scope.

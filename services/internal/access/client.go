@@ -108,12 +108,12 @@ func identity(answer *accessv1.AuthenticateResponse) (*Identity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the subject id: %w", err)
 	}
-	id := &Identity{WorkspaceID: workspace, Subject: subject, Email: answer.GetEmail()}
+	id := &Identity{
+		WorkspaceID: workspace, Subject: subject, Email: answer.GetEmail(),
+		RateCapacity: int(answer.GetRateCapacity()), RateRefillPerSecond: answer.GetRateRefillPerSecond(),
+	}
 	for _, s := range answer.GetScopes() {
 		id.Scopes = append(id.Scopes, Scope(s))
-	}
-	if limit := answer.GetRateLimit(); limit != nil {
-		id.RateLimit = &RateLimit{Capacity: limit.GetCapacity(), RefillPerSecond: limit.GetRefillPerSecond()}
 	}
 	return id, nil
 }

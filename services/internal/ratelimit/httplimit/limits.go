@@ -94,12 +94,12 @@ func (l *Limits) Stranger(ctx huma.Context) *httpapi.Problem {
 
 // quotaOf is the key's own quota, or the service's.
 func (l *Limits) quotaOf(ctx context.Context, id *access.Identity) ratelimit.Quota {
-	if id.RateLimit == nil {
+	if id.RateCapacity == 0 {
 		return l.key
 	}
-	q, err := ratelimit.PerSecond(id.RateLimit.Capacity, id.RateLimit.RefillPerSecond)
-	if err != nil { // whoever stored it should have refused it
-		l.log.WarnContext(ctx, "a key's own rate limit cannot be counted, it has the default", "subject", id.Subject, "err", err)
+	q, err := ratelimit.PerSecond(int64(id.RateCapacity), id.RateRefillPerSecond)
+	if err != nil { // whoever stores one refuses it
+		l.log.DebugContext(ctx, "a key's own rate limit cannot be counted, it has the default", "subject", id.Subject, "err", err)
 		return l.key
 	}
 	return q

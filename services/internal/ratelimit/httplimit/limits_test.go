@@ -38,17 +38,20 @@ func (k keys) Authenticate(_ context.Context, token string) (*access.Identity, e
 	return nil, access.ErrUnauthenticated
 }
 
-func identity(limit *access.RateLimit, scopes ...access.Scope) *access.Identity {
-	return &access.Identity{WorkspaceID: uuid.Max, Subject: uuid.New(), Scopes: scopes, RateLimit: limit}
+func identity(scope access.Scope, capacity int, refill float64) *access.Identity {
+	return &access.Identity{
+		WorkspaceID: uuid.Max, Subject: uuid.New(), Scopes: []access.Scope{scope},
+		RateCapacity: capacity, RateRefillPerSecond: refill,
+	}
 }
 
 func newKeys() keys {
 	return keys{
-		"plain":  identity(nil, access.LinksWrite),
-		"other":  identity(nil, access.LinksWrite),
-		"own":    identity(&access.RateLimit{Capacity: 2, RefillPerSecond: 1.0 / 420}, access.LinksWrite),
-		"reader": identity(nil, access.LinksRead),
-		"broken": identity(&access.RateLimit{Capacity: 0, RefillPerSecond: 1}, access.LinksWrite),
+		"plain":  identity(access.LinksWrite, 0, 0),
+		"other":  identity(access.LinksWrite, 0, 0),
+		"own":    identity(access.LinksWrite, 2, 1.0/420),
+		"reader": identity(access.LinksRead, 0, 0),
+		"broken": identity(access.LinksWrite, 5, -1),
 	}
 }
 
@@ -179,7 +182,7 @@ func TestAKeysQuotaMayChangeWithoutARestart(t *testing.T) {
 	check("2", 204)
 	check("2", 429)
 	own := *k["own"]
-	own.RateLimit = &access.RateLimit{Capacity: 10, RefillPerSecond: 1_000_000}
+	own.RateCapacity, own.RateRefillPerSecond = 10, 1_000_000
 	k["own"] = &own
 	check("10", 429) // what is left stays, and time counts at the new rate from here on
 	for a := post(t, h, "own", peer, "", 1); a.status != 204; a = post(t, h, "own", peer, "", 1) {

@@ -76,11 +76,12 @@ type AuthenticateResponse struct {
 	SubjectId []byte `protobuf:"bytes,3,opt,name=subject_id,json=subjectId" json:"subject_id,omitempty"`
 	// The user's email when the token is a session, else empty.
 	Email string `protobuf:"bytes,4,opt,name=email" json:"email,omitempty"`
-	// The API key's own limit; absent when it has the service's default, and for
-	// a session.
-	RateLimit     *RateLimit `protobuf:"bytes,5,opt,name=rate_limit,json=rateLimit" json:"rate_limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The API key's own limit: how many requests at once, and how many more a second.
+	// Zero when it has none, and for sessions.
+	RateCapacity        int32   `protobuf:"varint,5,opt,name=rate_capacity,json=rateCapacity" json:"rate_capacity,omitempty"`
+	RateRefillPerSecond float64 `protobuf:"fixed64,6,opt,name=rate_refill_per_second,json=rateRefillPerSecond" json:"rate_refill_per_second,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *AuthenticateResponse) Reset() {
@@ -141,64 +142,16 @@ func (x *AuthenticateResponse) GetEmail() string {
 	return ""
 }
 
-func (x *AuthenticateResponse) GetRateLimit() *RateLimit {
+func (x *AuthenticateResponse) GetRateCapacity() int32 {
 	if x != nil {
-		return x.RateLimit
-	}
-	return nil
-}
-
-// RateLimit is how much a key may use: a token bucket.
-type RateLimit struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many calls may be made at once, 1 at least.
-	Capacity int64 `protobuf:"varint,1,opt,name=capacity" json:"capacity,omitempty"`
-	// How many come back each second, more than 0; a fraction for fewer than one.
-	RefillPerSecond float64 `protobuf:"fixed64,2,opt,name=refill_per_second,json=refillPerSecond" json:"refill_per_second,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *RateLimit) Reset() {
-	*x = RateLimit{}
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RateLimit) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RateLimit) ProtoMessage() {}
-
-func (x *RateLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RateLimit.ProtoReflect.Descriptor instead.
-func (*RateLimit) Descriptor() ([]byte, []int) {
-	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *RateLimit) GetCapacity() int64 {
-	if x != nil {
-		return x.Capacity
+		return x.RateCapacity
 	}
 	return 0
 }
 
-func (x *RateLimit) GetRefillPerSecond() float64 {
+func (x *AuthenticateResponse) GetRateRefillPerSecond() float64 {
 	if x != nil {
-		return x.RefillPerSecond
+		return x.RateRefillPerSecond
 	}
 	return 0
 }
@@ -213,7 +166,7 @@ type LogInRequest struct {
 
 func (x *LogInRequest) Reset() {
 	*x = LogInRequest{}
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[3]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -225,7 +178,7 @@ func (x *LogInRequest) String() string {
 func (*LogInRequest) ProtoMessage() {}
 
 func (x *LogInRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[3]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -238,7 +191,7 @@ func (x *LogInRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogInRequest.ProtoReflect.Descriptor instead.
 func (*LogInRequest) Descriptor() ([]byte, []int) {
-	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{3}
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *LogInRequest) GetEmail() string {
@@ -267,7 +220,7 @@ type LogInResponse struct {
 
 func (x *LogInResponse) Reset() {
 	*x = LogInResponse{}
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[4]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -279,7 +232,7 @@ func (x *LogInResponse) String() string {
 func (*LogInResponse) ProtoMessage() {}
 
 func (x *LogInResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[4]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -292,7 +245,7 @@ func (x *LogInResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogInResponse.ProtoReflect.Descriptor instead.
 func (*LogInResponse) Descriptor() ([]byte, []int) {
-	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{4}
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *LogInResponse) GetToken() string {
@@ -318,7 +271,7 @@ type LogOutRequest struct {
 
 func (x *LogOutRequest) Reset() {
 	*x = LogOutRequest{}
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[5]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -330,7 +283,7 @@ func (x *LogOutRequest) String() string {
 func (*LogOutRequest) ProtoMessage() {}
 
 func (x *LogOutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[5]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -343,7 +296,7 @@ func (x *LogOutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogOutRequest.ProtoReflect.Descriptor instead.
 func (*LogOutRequest) Descriptor() ([]byte, []int) {
-	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{5}
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LogOutRequest) GetToken() string {
@@ -361,7 +314,7 @@ type LogOutResponse struct {
 
 func (x *LogOutResponse) Reset() {
 	*x = LogOutResponse{}
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[6]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -373,7 +326,7 @@ func (x *LogOutResponse) String() string {
 func (*LogOutResponse) ProtoMessage() {}
 
 func (x *LogOutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_access_v1_access_proto_msgTypes[6]
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -386,7 +339,7 @@ func (x *LogOutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogOutResponse.ProtoReflect.Descriptor instead.
 func (*LogOutResponse) Descriptor() ([]byte, []int) {
-	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{6}
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{5}
 }
 
 var File_linkstream_access_v1_access_proto protoreflect.FileDescriptor
@@ -395,18 +348,15 @@ const file_linkstream_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"!linkstream/access/v1/access.proto\x12\x14linkstream.access.v1\"+\n" +
 	"\x13AuthenticateRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\"\xc6\x01\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\"\xe0\x01\n" +
 	"\x14AuthenticateResponse\x12!\n" +
 	"\fworkspace_id\x18\x01 \x01(\fR\vworkspaceId\x12\x16\n" +
 	"\x06scopes\x18\x02 \x03(\tR\x06scopes\x12\x1d\n" +
 	"\n" +
 	"subject_id\x18\x03 \x01(\fR\tsubjectId\x12\x14\n" +
-	"\x05email\x18\x04 \x01(\tR\x05email\x12>\n" +
-	"\n" +
-	"rate_limit\x18\x05 \x01(\v2\x1f.linkstream.access.v1.RateLimitR\trateLimit\"S\n" +
-	"\tRateLimit\x12\x1a\n" +
-	"\bcapacity\x18\x01 \x01(\x03R\bcapacity\x12*\n" +
-	"\x11refill_per_second\x18\x02 \x01(\x01R\x0frefillPerSecond\"@\n" +
+	"\x05email\x18\x04 \x01(\tR\x05email\x12#\n" +
+	"\rrate_capacity\x18\x05 \x01(\x05R\frateCapacity\x123\n" +
+	"\x16rate_refill_per_second\x18\x06 \x01(\x01R\x13rateRefillPerSecond\"@\n" +
 	"\fLogInRequest\x12\x14\n" +
 	"\x05email\x18\x01 \x01(\tR\x05email\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\"S\n" +
@@ -433,29 +383,27 @@ func file_linkstream_access_v1_access_proto_rawDescGZIP() []byte {
 	return file_linkstream_access_v1_access_proto_rawDescData
 }
 
-var file_linkstream_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_linkstream_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_linkstream_access_v1_access_proto_goTypes = []any{
 	(*AuthenticateRequest)(nil),  // 0: linkstream.access.v1.AuthenticateRequest
 	(*AuthenticateResponse)(nil), // 1: linkstream.access.v1.AuthenticateResponse
-	(*RateLimit)(nil),            // 2: linkstream.access.v1.RateLimit
-	(*LogInRequest)(nil),         // 3: linkstream.access.v1.LogInRequest
-	(*LogInResponse)(nil),        // 4: linkstream.access.v1.LogInResponse
-	(*LogOutRequest)(nil),        // 5: linkstream.access.v1.LogOutRequest
-	(*LogOutResponse)(nil),       // 6: linkstream.access.v1.LogOutResponse
+	(*LogInRequest)(nil),         // 2: linkstream.access.v1.LogInRequest
+	(*LogInResponse)(nil),        // 3: linkstream.access.v1.LogInResponse
+	(*LogOutRequest)(nil),        // 4: linkstream.access.v1.LogOutRequest
+	(*LogOutResponse)(nil),       // 5: linkstream.access.v1.LogOutResponse
 }
 var file_linkstream_access_v1_access_proto_depIdxs = []int32{
-	2, // 0: linkstream.access.v1.AuthenticateResponse.rate_limit:type_name -> linkstream.access.v1.RateLimit
-	0, // 1: linkstream.access.v1.AccessService.Authenticate:input_type -> linkstream.access.v1.AuthenticateRequest
-	3, // 2: linkstream.access.v1.AccessService.LogIn:input_type -> linkstream.access.v1.LogInRequest
-	5, // 3: linkstream.access.v1.AccessService.LogOut:input_type -> linkstream.access.v1.LogOutRequest
-	1, // 4: linkstream.access.v1.AccessService.Authenticate:output_type -> linkstream.access.v1.AuthenticateResponse
-	4, // 5: linkstream.access.v1.AccessService.LogIn:output_type -> linkstream.access.v1.LogInResponse
-	6, // 6: linkstream.access.v1.AccessService.LogOut:output_type -> linkstream.access.v1.LogOutResponse
-	4, // [4:7] is the sub-list for method output_type
-	1, // [1:4] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	0, // 0: linkstream.access.v1.AccessService.Authenticate:input_type -> linkstream.access.v1.AuthenticateRequest
+	2, // 1: linkstream.access.v1.AccessService.LogIn:input_type -> linkstream.access.v1.LogInRequest
+	4, // 2: linkstream.access.v1.AccessService.LogOut:input_type -> linkstream.access.v1.LogOutRequest
+	1, // 3: linkstream.access.v1.AccessService.Authenticate:output_type -> linkstream.access.v1.AuthenticateResponse
+	3, // 4: linkstream.access.v1.AccessService.LogIn:output_type -> linkstream.access.v1.LogInResponse
+	5, // 5: linkstream.access.v1.AccessService.LogOut:output_type -> linkstream.access.v1.LogOutResponse
+	3, // [3:6] is the sub-list for method output_type
+	0, // [0:3] is the sub-list for method input_type
+	0, // [0:0] is the sub-list for extension type_name
+	0, // [0:0] is the sub-list for extension extendee
+	0, // [0:0] is the sub-list for field type_name
 }
 
 func init() { file_linkstream_access_v1_access_proto_init() }
@@ -469,7 +417,7 @@ func file_linkstream_access_v1_access_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkstream_access_v1_access_proto_rawDesc), len(file_linkstream_access_v1_access_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

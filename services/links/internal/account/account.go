@@ -55,8 +55,6 @@ func (r Role) Scopes() []access.Scope {
 type Key struct {
 	ID, WorkspaceID uuid.UUID
 	Scopes          []access.Scope
-	// RateLimit is the key's own, or nil for the services' default.
-	RateLimit *access.RateLimit
 }
 
 // Session is a dashboard session as stored, without its token.
@@ -119,7 +117,7 @@ func (a *Accounts) Authenticate(ctx context.Context, token string) (*access.Iden
 		if err != nil {
 			return nil, translate(err)
 		}
-		return &access.Identity{WorkspaceID: k.WorkspaceID, Subject: k.ID, Scopes: k.Scopes, RateLimit: k.RateLimit}, nil
+		return &access.Identity{WorkspaceID: k.WorkspaceID, Subject: k.ID, Scopes: k.Scopes}, nil
 	case strings.HasPrefix(token, sessionPrefix):
 		s, err := a.store.FindSession(ctx, hashToken(token), a.now())
 		if err != nil {

@@ -35,9 +35,6 @@ func (s *Service) Authenticate(ctx context.Context, req *accessv1.AuthenticateRe
 	for _, scope := range id.Scopes {
 		answer.Scopes = append(answer.Scopes, string(scope))
 	}
-	if l := id.RateLimit; l != nil {
-		answer.RateLimit = &accessv1.RateLimit{Capacity: l.Capacity, RefillPerSecond: l.RefillPerSecond}
-	}
 	return answer, nil
 }
 
