@@ -36,6 +36,8 @@ type problem struct {
 var noFollow = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Timeout:       10 * time.Second,
+	// Two idle connections, as by default, would make most visits of a load open one.
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 }
 
 // call sends a request to the API and decodes the answer into out.

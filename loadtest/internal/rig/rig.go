@@ -249,7 +249,10 @@ func (r *Rig) StartEdge(ctx context.Context) error {
 		}
 		r.running = slices.DeleteFunc(r.running, func(p *process) bool { return p == r.edge })
 	}
-	var err error
+	journal, err := os.MkdirTemp(r.dir, "journal-") // counts go on in a journal, so each edge has its own
+	if err != nil {
+		return fmt.Errorf("making the journal's directory: %w", err)
+	}
 	r.edge, err = r.start(r.Target, "redirect", map[string]string{
 		"GOMAXPROCS":                "1",
 		"LINKSTREAM_REGION":         region,
@@ -260,6 +263,7 @@ func (r *Rig) StartEdge(ctx context.Context) error {
 		"LINKSTREAM_ORIGIN_URL":     "http://" + r.addr(portRPC),
 		"LINKSTREAM_KAFKA_BROKERS":  r.stores["LINKSTREAM_KAFKA_BROKERS"],
 		"LINKSTREAM_DEFAULT_DOMAIN": Domain,
+		"LINKSTREAM_JOURNAL_DIR":    journal,
 	}, filepath.Join(r.bin, "redirect"))
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,6 +183,7 @@ func (p *Plan) addServices() {
 				"LINKSTREAM_DEFAULT_DOMAIN": DefaultDomain,
 				"LINKSTREAM_LOCAL_NAMES":    "localhost,127.0.0.1,::1",
 				"LINKSTREAM_SERVER_TIMING":  "true",
+				"LINKSTREAM_JOURNAL_DIR":    p.Settings.data(filepath.Join("journal", name)),
 			})
 		}
 	}

@@ -14,14 +14,19 @@ type partition struct {
 	published int64     // newest offset whose invalidation was published, -1 for none
 	next      int64     // offset of the next record to apply, as far as known
 	end       int64     // end offset, as far as known
+	noted     int64     // offset up to which Redis is known to say that it is written, none before that
 	moved     time.Time // when next last moved, or a fill began
 	complete  bool      // the Redis that answers now has been filled
 	fill      *fill     // under way
 }
 
-// fill is one pass over a partition from its start.
+// followed says whether Redis's entry is to move on with what is written: it does not
+// while the mark of a fill is there.
+func (p *partition) followed() bool { return p.complete || (p.fill != nil && p.fill.mark == "") }
+
+// fill is one pass over a partition, from where Redis lacks something.
 type fill struct {
-	mark  string
+	mark  string // empty when Redis lacks only what nobody has written yet
 	runID string
 	until int64 // end offset when it began
 }
@@ -41,13 +46,13 @@ func (ps *partitions) assign(ids []int32, now time.Time) {
 	ps.count = 0 // it may have grown: that is one reason for an assignment
 	for _, id := range ids {
 		if ps.byID[id] == nil {
-			ps.byID[id] = &partition{published: -1, moved: now}
+			ps.byID[id] = &partition{published: none, noted: none, moved: now}
 		}
 	}
 }
 
 // resume notes where a newly assigned partition is read from: everything below
-// was published by whoever committed it.
+// was written and published by whoever committed it.
 func (ps *partitions) resume(id int32, offset int64, now time.Time) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -56,7 +61,7 @@ func (ps *partitions) resume(id int32, offset int64, now time.Time) {
 		p = &partition{moved: now}
 		ps.byID[id] = p
 	}
-	p.published, p.next, p.end = offset-1, offset, max(p.end, offset)
+	p.published, p.noted, p.next, p.end = offset-1, offset-1, offset, max(p.end, offset)
 }
 
 func (ps *partitions) revoke(ids []int32) {

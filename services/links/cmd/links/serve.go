@@ -20,11 +20,13 @@ import (
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
 	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
+	"github.com/linkstream/linkstream/services/internal/rpc/controlv1/controlv1connect"
 	"github.com/linkstream/linkstream/services/internal/rpc/originv1/originv1connect"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/api"
+	"github.com/linkstream/linkstream/services/links/internal/control"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/origin"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
@@ -81,6 +83,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return err
 	}
 
+	edges := control.New(store, registry, log)
 	limits, closeLimits, err := s.Open(registry, log)
 	if err != nil {
 		return err
@@ -89,6 +92,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	mux := http.NewServeMux()
 	document := httpapi.New(mux, api.Title, api.Version, accounts, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+	api.RegisterEdges(document, edges, store, log)
 
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "postgres", Ready: store.Ready},
@@ -97,7 +101,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		}},
 	)
 	adminServer, err1 := listen(ctx, s.AdminAddr, admin, s.DrainTimeout, log)
-	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, accounts, log), s.DrainTimeout, log)
+	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, accounts, edges, log), s.DrainTimeout, log)
 	apiServer, err3 := listen(ctx, s.HTTPAddr, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
@@ -107,6 +111,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: adminServer.Run}, // stopped last: says until then how it goes
 		runner.Task{Name: "relay", Run: outbox.Run},      // publishes what the last requests wrote
+		runner.Task{Name: "edges", Run: edges.Run},
 		runner.Task{Name: "rpc", Run: rpcServer.Run},
 		runner.Task{Name: "api", Run: apiServer.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
@@ -121,10 +126,11 @@ func listen(ctx context.Context, addr string, h http.Handler, grace time.Duratio
 	return httpserver.New(listener, h, grace, log), nil
 }
 
-func rpcHandler(store *postgres.Store, accounts *account.Accounts, log *slog.Logger) http.Handler {
+func rpcHandler(store *postgres.Store, accounts *account.Accounts, edges *control.Control, log *slog.Logger) http.Handler {
 	server := connect.NewServer()
 	originv1connect.RegisterOriginServiceHandler(server, origin.New(store, log))
 	accessv1connect.RegisterAccessServiceHandler(server, account.NewService(accounts, log))
+	controlv1connect.RegisterControlServiceHandler(server, edges)
 	mux := http.NewServeMux()
 	connecthttp.Mount(mux, server, connecthttp.WithReadMaxBytes(maxRPCBytes))
 	return mux
@@ -137,6 +143,7 @@ func printOpenAPI(args []string, stdout io.Writer) error {
 	}
 	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, slog.New(slog.DiscardHandler))
 	api.Register(document, nil, nil, api.ShortURLs{}, slog.New(slog.DiscardHandler))
+	api.RegisterEdges(document, nil, nil, slog.New(slog.DiscardHandler))
 	return writeDocument(document, stdout)
 }
 

@@ -108,6 +108,7 @@ func (s *Store) Update(ctx context.Context, workspace uuid.UUID, id link.ID, mea
 		ev := changelog.Changed(next, eventspb.LinkChanged_KIND_UPDATED)
 		if current.Domain.ID != next.Domain.ID || current.SlugKey != next.SlugKey {
 			ev = changelog.Moved(next, current.Address())
+			queueLeft(batch, next, current.Address())
 		}
 		if err := queueOutbox(batch, ev); err != nil {
 			return err
@@ -161,6 +162,7 @@ func (s *Store) Delete(ctx context.Context, workspace uuid.UUID, id link.ID, mea
 			return err
 		}
 		queueTombstone(batch, l.ID, s.tombstoneGrace)
+		queueLeft(batch, l, l.Address())
 		return tx.SendBatch(ctx, batch).Close()
 	})
 }

@@ -43,6 +43,14 @@ func (r *Response) Header(name, value string) {
 	r.buf = append(r.buf, '\r', '\n')
 }
 
+// HeaderBytes is Header for a value in a buffer.
+func (r *Response) HeaderBytes(name string, value []byte) {
+	r.buf = append(r.buf, name...)
+	r.buf = append(r.buf, ':', ' ')
+	r.buf = append(r.buf, value...)
+	r.buf = append(r.buf, '\r', '\n')
+}
+
 // Lines adds fields that are ready to be sent, each with its line end.
 func (r *Response) Lines(lines string) { r.buf = append(r.buf, lines...) }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
+	"github.com/linkstream/linkstream/services/redirect/internal/target"
 )
 
 // link answers for an entry. What leads to a target is a click, if it is followed.
@@ -22,10 +23,19 @@ func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, 
 	case e.ExpiresAt == 0 || millis < e.ExpiresAt:
 		// A browser that kept the redirect would follow it past the link's end.
 		ending := e.ExpiresAt != 0 && e.ExpiresAt-millis < permanentFor.Milliseconds()
-		w.redirect(res, e.Status, e.Destination, timing, ending)
+		redirect(res, e.Status, timing, ending)
+		if mode := forwarding(e.Flags); mode == target.Off {
+			res.Header("Location", e.Destination)
+		} else {
+			w.location = target.Append(w.location[:0], e.Destination, query, mode)
+			res.HeaderBytes("Location", w.location)
+		}
+		res.Empty()
 		w.click(req, res, e, query)
 	case e.Fallback != "":
-		w.redirect(res, http.StatusFound, e.Fallback, timing, true)
+		redirect(res, http.StatusFound, timing, true)
+		res.Header("Location", e.Fallback)
+		res.Empty()
 		w.click(req, res, e, query)
 	default:
 		res.Status(http.StatusGone)
@@ -35,7 +45,8 @@ func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, 
 	}
 }
 
-func (w *worker) redirect(res *http1.Response, status int, to, timing string, ending bool) {
+// redirect begins one.
+func redirect(res *http1.Response, status int, timing string, ending bool) {
 	lines := temporary + noIndex
 	switch status {
 	case http.StatusMovedPermanently, http.StatusPermanentRedirect:
@@ -47,10 +58,21 @@ func (w *worker) redirect(res *http1.Response, status int, to, timing string, en
 		status = http.StatusFound
 	}
 	res.Status(status)
-	res.Header("Location", to)
 	res.Lines(lines)
 	res.Lines(timing)
-	res.Empty()
+}
+
+func forwarding(flags linkcache.Flags) target.Mode {
+	switch {
+	case flags&linkcache.FlagForwardAdd != 0:
+		return target.Add
+	case flags&linkcache.FlagForwardVisitorWins != 0:
+		return target.VisitorWins
+	case flags&linkcache.FlagForwardOwnerWins != 0:
+		return target.OwnerWins
+	default:
+		return target.Off
+	}
 }
 
 // unknown says that there is no link. A browser that kept the page would not notice
@@ -109,7 +131,7 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 		room = visitor.As16()
 		c.Address = room[:]
 	}
-	w.clicks.Record(&c)
+	w.batch.Add(&c)
 }
 
 func cut(b []byte, limit int) []byte { return b[:min(len(b), limit)] }

@@ -47,12 +47,12 @@ func newBench(tb testing.TB, limit redirect.Limit) *bench {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(cluster.Close)
-	producer, err := clicks.New(kafka.Options(cluster.ListenAddrs(), "test", b.log),
-		clicks.Settings{MaxBufferBytes: 64 << 20, DrainTimeout: time.Second}, b.registry, b.log)
+	recorded, err := clicks.New(tb.Context(), kafka.Options(cluster.ListenAddrs(), "test", b.log),
+		clicks.Settings{Edge: "e", JournalDir: tb.TempDir(), JournalMaxBytes: 256 << 20, DrainTimeout: time.Second}, b.registry, b.log)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(producer.Client().Close)
+	background(tb, func(ctx context.Context) { _ = recorded.Run(ctx) })
 	b.store = linkcache.NewStore(b.redis.Client(tb))
 	b.lookup, err = lookup.New(b.store, lookup.NewOriginClient(b.origin.URL),
 		lookup.Settings{MaxBytes: 32 << 20, Counters: 10_000, TTL: time.Hour}, b.registry, b.log)
@@ -60,7 +60,7 @@ func newBench(tb testing.TB, limit redirect.Limit) *bench {
 		tb.Fatal(err)
 	}
 	background(tb, func(ctx context.Context) { _ = b.lookup.Run(ctx) })
-	b.handler = redirect.New(b.lookup, producer, redirect.Settings{
+	b.handler = redirect.New(b.lookup, recorded, redirect.Settings{
 		DefaultDomain: "s.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		MonitorAgents: []string{"UptimeRobot", "Pingdom", "StatusCake", "Checkly", "check_http"},
 		Limit:         limit, ServerTiming: true, Region: "fra", Edge: "e",

@@ -32,11 +32,12 @@ func TestNothingIsLookedUpAfterADrainThatTimedOut(t *testing.T) {
 	defer origin.Close()
 	defer close(open)
 	origin.SetGate(func(string) { <-open })
-	producer, err := clicks.New(kafka.Options([]string{"127.0.0.1:1"}, "test", log), clicks.Settings{MaxBufferBytes: 1 << 20}, registry, log)
+	recorded, err := clicks.New(t.Context(), kafka.Options([]string{"127.0.0.1:1"}, "test", log),
+		clicks.Settings{Edge: "e", JournalDir: t.TempDir(), JournalMaxBytes: clicks.MinJournalBytes}, registry, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer producer.Client().Close()
+	defer func() { _ = recorded.Close() }()
 	links, err := lookup.New(linkcache.NewStore(redistest.Start(t).Client(t)), lookup.NewOriginClient(origin.URL),
 		lookup.Settings{MaxBytes: 32 << 20, Counters: 10_000, TTL: time.Minute}, registry, log)
 	if err != nil {
@@ -47,7 +48,7 @@ func TestNothingIsLookedUpAfterADrainThatTimedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := redirect.New(links, producer, redirect.Settings{DefaultDomain: "s.test"}, registry)
+	handler := redirect.New(links, recorded, redirect.Settings{DefaultDomain: "s.test"}, registry)
 	server, err := http1.NewServer(listener, handler, http1.Settings{Loops: 1, Grace: 50 * time.Millisecond, Waits: http1.DefaultWaits()}, log)
 	if err != nil {
 		t.Fatal(err)

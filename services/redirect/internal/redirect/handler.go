@@ -51,7 +51,7 @@ type Settings struct {
 // request.
 type Handler struct {
 	lookup   *lookup.Lookup
-	clicks   *clicks.Producer
+	clicks   *clicks.Log
 	domain   []byte
 	local    map[string]struct{}
 	trusted  []netip.Prefix
@@ -65,10 +65,10 @@ type Handler struct {
 }
 
 // New returns a handler.
-func New(links *lookup.Lookup, producer *clicks.Producer, settings Settings, registry prometheus.Registerer) *Handler {
+func New(links *lookup.Lookup, log *clicks.Log, settings Settings, registry prometheus.Registerer) *Handler {
 	h := &Handler{
 		lookup:   links,
-		clicks:   producer,
+		clicks:   log,
 		domain:   []byte(settings.DefaultDomain),
 		local:    map[string]struct{}{},
 		trusted:  settings.TrustedProxies,

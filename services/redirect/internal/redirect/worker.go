@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 )
@@ -17,6 +18,10 @@ type worker struct {
 	names [maxHost + maxSlug + 16]byte
 	room  [keyRoom]byte
 	tally tally
+	entry lookup.Entry
+	batch clicks.Batch
+
+	location []byte // of a link that forwards its visitors' query
 }
 
 // Worker implements http1.Handler.
@@ -30,11 +35,10 @@ func (w *worker) Answer(ctx context.Context, req *http1.Request, res *http1.Resp
 			if ask.monitor {
 				return false
 			}
-			e := w.lookup.Hit(ctx, ask.key, req.Time)
-			if e == nil {
+			if !w.lookup.Hit(ctx, ask.key, req.Time, &w.entry) {
 				return false
 			}
-			w.link(req, res, e, lookup.L1, ask.query)
+			w.link(req, res, &w.entry, lookup.L1, ask.query)
 			w.tally.add(lookup.L1, req.Time)
 			w.metrics.answered(res.Code())
 			return true
@@ -57,7 +61,7 @@ func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Respon
 	if err != nil {
 		w.unavailable(res, noIndex)
 	} else {
-		w.link(req, res, e, source, ask.query)
+		w.link(req, res, &e, source, ask.query)
 	}
 	w.tally.add(source, req.Time)
 	w.metrics.answered(res.Code())
@@ -69,8 +73,11 @@ func (w *worker) Refuse(status int, res *http1.Response) {
 	w.metrics.answered(status)
 }
 
-// Flush implements http1.Worker.
-func (w *worker) Flush() { w.tally.flush(&w.metrics) }
+// Flush implements http1.Worker: the clicks are safe before the answers leave.
+func (w *worker) Flush() {
+	w.clicks.Append(&w.batch)
+	w.tally.flush(&w.metrics)
+}
 
 // asked is what a request asks for.
 type asked struct {
@@ -84,7 +91,7 @@ func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pendin
 		w.page(res, http.StatusMethodNotAllowed, "Allow: GET, HEAD\r\n", w.pages.method)
 		return a, false
 	}
-	host, path, query := target(req)
+	host, path, query := asTarget(req)
 	switch string(path) {
 	case "/", "":
 		w.page(res, http.StatusOK, "", w.pages.home)
@@ -106,9 +113,9 @@ func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pendin
 	return asked{key: key, query: query, monitor: w.monitors.match(req.UserAgent)}, true
 }
 
-// target takes host, path and query out of the request as they came. A request line
+// asTarget takes host, path and query out of the request as they came. A request line
 // with an absolute URL names the host itself.
-func target(req *http1.Request) (host, path, query []byte) {
+func asTarget(req *http1.Request) (host, path, query []byte) {
 	host, path = req.Host, req.Target
 	if path[0] != '/' {
 		if _, rest, ok := bytes.Cut(path, []byte("://")); ok {

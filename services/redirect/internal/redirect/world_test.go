@@ -55,8 +55,8 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	w := &world{redis: redistest.Start(t), origin: origintest.New(), registry: prometheus.NewRegistry()}
 	t.Cleanup(w.origin.Close)
 	w.store = linkcache.NewStore(w.redis.Client(t))
-	producer, err := clicks.New(kafka.Options(cluster.ListenAddrs(), "test", log),
-		clicks.Settings{MaxBufferBytes: 1 << 20, DrainTimeout: 5 * time.Second}, w.registry, log)
+	recorded, err := clicks.New(t.Context(), kafka.Options(cluster.ListenAddrs(), "test", log),
+		clicks.Settings{Edge: "redirect-fra-0", JournalDir: t.TempDir(), JournalMaxBytes: clicks.MinJournalBytes, DrainTimeout: 5 * time.Second}, w.registry, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	for _, o := range options {
 		o(&settings)
 	}
-	handler := redirect.New(links, producer, settings, w.registry)
+	handler := redirect.New(links, recorded, settings, w.registry)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -81,7 +81,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	}
 	w.addr = listener.Addr().String()
 	w.consumer, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics(string(events.Clicks)),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 			}
 		})
 	}
-	run(&tasks, ctx, producer.Run)
+	run(&tasks, ctx, recorded.Run)
 	run(&tasks, ctx, links.Run)
 	run(&tasks, ctx, feed.Run)
 	web, err := http1.NewServer(listener, handler, http1.Settings{Loops: 2, Grace: 5 * time.Second, Waits: http1.DefaultWaits()}, log)
