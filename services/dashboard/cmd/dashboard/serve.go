@@ -19,6 +19,8 @@ import (
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
+	"github.com/linkstream/linkstream/services/internal/ratelimit"
+	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 )
@@ -38,7 +40,12 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return err
 	}
 	registry := telemetry.NewRegistry()
-	handler, err := newHandler(ctx, s, registry, log)
+	limiter, closeLimiter, err := httplimit.OpenLimiter(s.LimitRedisURL, registry, log)
+	if err != nil {
+		return err
+	}
+	defer closeLimiter()
+	handler, err := newHandler(ctx, s, limiter, registry, log)
 	if err != nil {
 		return err
 	}
@@ -65,7 +72,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 }
 
 // newHandler is everything behind the public address.
-func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, log *slog.Logger) (http.Handler, error) {
+func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, registry *prometheus.Registry, log *slog.Logger) (http.Handler, error) {
 	links, err := url.Parse(s.LinksURL)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of links: %w", err)
@@ -90,7 +97,7 @@ func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, 
 	if err != nil {
 		return nil, err
 	}
-	sessions := session.New(access.NewClient(s.AccessURL), session.Settings{Secure: s.CookieSecure, TrustedProxies: s.TrustedProxies}, log)
+	sessions := session.New(access.NewClient(s.AccessURL), limiter, session.Settings{Secure: s.CookieSecure, TrustedProxies: s.TrustedProxies}, log)
 	toLinks := sessions.Bearer(gateway.New("links", links, log))
 	toAnalytics := sessions.Bearer(gateway.New("analytics", analytics, log))
 

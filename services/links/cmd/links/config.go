@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
@@ -29,6 +30,7 @@ type settings struct {
 	ShortURLPort     int           `env:"SHORT_URL_PORT" envDefault:"0" help:"port shown in short_url; 0 shows none"`
 	TombstoneGrace   time.Duration `env:"TOMBSTONE_GRACE" envDefault:"168h" help:"how long a deleted link stays in the changelog"`
 	Schemes          []string      `env:"DESTINATION_SCHEMES" help:"schemes of destinations beyond http and https, comma separated"`
+	httplimit.Settings
 }
 
 // Validate implements config.Validator.
@@ -43,6 +45,7 @@ func (s settings) Validate() error {
 		config.CheckOneOf("SHORT_URL_SCHEME", s.ShortURLScheme, "http", "https"),
 		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
+		s.CheckRateLimits(),
 	)
 	if s.TombstoneGrace < 0 {
 		wrong("TOMBSTONE_GRACE", "must not be negative")

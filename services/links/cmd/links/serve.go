@@ -84,8 +84,13 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	}
 
 	edges := control.New(store, registry, log)
+	limits, closeLimits, err := s.Open(registry, log)
+	if err != nil {
+		return err
+	}
+	defer closeLimits()
 	mux := http.NewServeMux()
-	document := httpapi.New(mux, api.Title, api.Version, accounts, log) //nolint:contextcheck // its handlers take their requests' contexts
+	document := httpapi.New(mux, api.Title, api.Version, accounts, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 	api.RegisterEdges(document, edges, store, log)
 
