@@ -108,7 +108,10 @@ func identity(answer *accessv1.AuthenticateResponse) (*Identity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the subject id: %w", err)
 	}
-	id := &Identity{WorkspaceID: workspace, Subject: subject, Email: answer.GetEmail()}
+	id := &Identity{
+		WorkspaceID: workspace, Subject: subject, Email: answer.GetEmail(),
+		RateCapacity: int(answer.GetRateCapacity()), RateRefillPerSecond: answer.GetRateRefillPerSecond(),
+	}
 	for _, s := range answer.GetScopes() {
 		id.Scopes = append(id.Scopes, Scope(s))
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/api"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/origin"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
@@ -62,7 +63,11 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	defer pool.Close()
 	defaultDomain, _ := link.ParseHost(s.DefaultDomain) // checked with the settings
 	store := postgres.New(pool, defaultDomain, s.TombstoneGrace)
-	accounts, err := account.New(ctx, store, account.DefaultParams(), passwordsAtOnce, time.Now)
+	keys, err := keyring.New(s.TokenPepper, s.TokenPeppersOld...)
+	if err != nil {
+		return err
+	}
+	accounts, err := account.New(ctx, store, keys, account.DefaultParams(), passwordsAtOnce, time.Now)
 	if err != nil {
 		return fmt.Errorf("preparing the accounts: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/pgtest"
 	"github.com/linkstream/linkstream/services/internal/testproc"
 	"github.com/linkstream/linkstream/services/links/internal/account"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -28,6 +29,16 @@ type world struct {
 	accounts *account.Accounts
 	now      time.Time
 	made     account.Made
+}
+
+// ring has one secret, and none before it.
+func ring(t *testing.T) *keyring.Keyring {
+	t.Helper()
+	keys, err := keyring.New(strings.Repeat("p", keyring.MinSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }
 
 func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
@@ -44,10 +55,10 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(pool.Close)
 	w := &world{pool: pool, store: postgres.New(pool, "go.test", 0), now: time.Now()}
-	if w.made, err = account.Bootstrap(t.Context(), w.store, cheap(), first()); err != nil {
+	if w.made, err = account.Bootstrap(t.Context(), w.store, ring(t), cheap(), first()); err != nil {
 		t.Fatal(err)
 	}
-	w.accounts, err = account.New(t.Context(), w.store, cheap(), 2, func() time.Time { return w.now })
+	w.accounts, err = account.New(t.Context(), w.store, ring(t), cheap(), 2, func() time.Time { return w.now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +100,7 @@ func TestBootstrapIsIdempotent(t *testing.T) {
 	before := state()
 	again := func(f account.First, want account.Made) {
 		t.Helper()
-		got, err := account.Bootstrap(t.Context(), w.store, cheap(), f)
+		got, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), f)
 		if err != nil || got != want || state() != before {
 			t.Errorf("got %+v, %v, want %+v\nstate %s\nwas   %s", got, err, want, state(), before)
 		}
@@ -101,7 +112,7 @@ func TestBootstrapIsIdempotent(t *testing.T) {
 	again(first(), account.Made{WorkspaceID: made.WorkspaceID, Email: made.Email})
 
 	given.Password, given.APIKey = "another password", "ls_key_"+strings.Repeat("k", 32)
-	if _, err := account.Bootstrap(t.Context(), w.store, cheap(), given); err != nil {
+	if _, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), given); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.accounts.LogIn(t.Context(), made.Email, "another password"); err != nil {
@@ -126,12 +137,12 @@ func TestBootstrapRefusesBadValues(t *testing.T) {
 	w := newWorld(t)
 	other := first()
 	other.Workspace, other.Email, other.APIKey = "other", "other@x.test", w.made.APIKey
-	if _, err := account.Bootstrap(t.Context(), w.store, cheap(), other); !errors.Is(err, postgres.ErrKeyUnfit) {
+	if _, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), other); !errors.Is(err, postgres.ErrKeyUnfit) {
 		t.Errorf("another workspace's key: %v", err)
 	}
 	w.exec(t, `UPDATE domains SET workspace_id = $1`, w.made.WorkspaceID)
 	other.APIKey = ""
-	if _, err := account.Bootstrap(t.Context(), w.store, cheap(), other); !errors.Is(err, postgres.ErrDomainTaken) {
+	if _, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), other); !errors.Is(err, postgres.ErrDomainTaken) {
 		t.Errorf("another workspace's domain: %v", err)
 	}
 	var n int

@@ -269,11 +269,11 @@ func TestWhoMayDoWhat(t *testing.T) {
 	if a := s.send(t, "GET", "/v1/links", ""); len(a.Data) != 1 {
 		t.Errorf("another workspace's link shows: %s", a.raw)
 	}
-	s.exec(t, `UPDATE api_keys SET scopes = '{links:read}' WHERE key_hash = sha256($1)`, []byte(s.key))
+	s.exec(t, `UPDATE api_keys SET scopes = '{links:read}' WHERE key_hash = $1`, ring(t).Hash(s.key))
 	check("Bearer "+s.key, map[string]int{"GET /v1/links": 200, "GET /v1/links/ID": 200, "rest": 403})
-	s.exec(t, `UPDATE api_keys SET scopes = '{analytics:read}' WHERE key_hash = sha256($1)`, []byte(s.key))
+	s.exec(t, `UPDATE api_keys SET scopes = '{analytics:read}' WHERE key_hash = $1`, ring(t).Hash(s.key))
 	check("Bearer "+s.key, map[string]int{"rest": 403})
-	s.exec(t, `UPDATE api_keys SET revoked_at = now() WHERE key_hash = sha256($1)`, []byte(s.key))
+	s.exec(t, `UPDATE api_keys SET revoked_at = now() WHERE key_hash = $1`, ring(t).Hash(s.key))
 	check("Bearer "+s.key, nobody)
 	if n := s.count(t, `SELECT count(*) FROM links WHERE slug = 'mine' AND version = 1`); n != 1 {
 		t.Error("the link was changed")

@@ -21,6 +21,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/api"
 	"github.com/linkstream/linkstream/services/links/internal/link"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -46,7 +47,7 @@ func newService(t *testing.T) *service {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := &service{pool: pool, store: postgres.New(pool, host, time.Hour)}
 	s.key = s.workspace(t, "first")
-	accounts, err := account.New(t.Context(), s.store, cheap(), 1, time.Now)
+	accounts, err := account.New(t.Context(), s.store, ring(t), cheap(), 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,13 +58,23 @@ func newService(t *testing.T) *service {
 	return s
 }
 
+// ring has one secret, and none before it.
+func ring(t *testing.T) *keyring.Keyring {
+	t.Helper()
+	keys, err := keyring.New(strings.Repeat("p", keyring.MinSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
 // cheap makes argon2id fast: its cost is not what these tests are about.
 func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
 
 // workspace makes a workspace and returns a key with all scopes.
 func (s *service) workspace(t *testing.T, name string) string {
 	t.Helper()
-	made, err := account.Bootstrap(t.Context(), s.store, cheap(), account.First{
+	made, err := account.Bootstrap(t.Context(), s.store, ring(t), cheap(), account.First{
 		Workspace: name, Email: name + "@x.test", Domain: host,
 	})
 	if err != nil {

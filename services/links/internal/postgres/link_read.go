@@ -90,7 +90,7 @@ func (s *Store) List(ctx context.Context, workspace uuid.UUID, f link.Filter, af
 	}
 	if f.Query != "" {
 		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Query) + "%"
-		q.add(` AND concat_ws(E'\n', l.title, l.slug, l.destination) ILIKE `, pattern)
+		q.add(` AND (l.title || E'\n' || l.slug || E'\n' || l.destination) ILIKE `, pattern)
 	}
 	if f.Archived != nil {
 		q.add(` AND l.archived = `, *f.Archived)
