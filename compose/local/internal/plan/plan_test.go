@@ -124,7 +124,7 @@ func TestServicesAreConfigured(t *testing.T) {
 	check("links", map[string]string{
 		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9011", "LINKSTREAM_HTTP_ADDR": "127.0.0.1:8011", "LINKSTREAM_RPC_ADDR": "127.0.0.1:8012",
 		"LINKSTREAM_POSTGRES_URL":  "postgres://linkstream@127.0.0.1:15433/linkstream?sslmode=disable",
-		"LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093", "LINKSTREAM_DEFAULT_DOMAIN": "localhost", "LINKSTREAM_TOKEN_PEPPER": TokenPepper,
+		"LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093", "LINKSTREAM_DEFAULT_DOMAIN": "localhost", "LINKSTREAM_TOKEN_PEPPER": plan.TokenPepper,
 		"LINKSTREAM_SHORT_URL_SCHEME": "http", "LINKSTREAM_SHORT_URL_PORT": "8081",
 	})
 	check("cacheupdater-ash", map[string]string{
