@@ -95,8 +95,10 @@ func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, 
 	toAnalytics := sessions.Bearer(gateway.New("analytics", analytics, log))
 
 	mux := http.NewServeMux()
-	mux.Handle("/v1/links", toLinks)
-	mux.Handle("/v1/links/", toLinks)
+	for _, thing := range []string{"links", "keys", "users"} {
+		mux.Handle("/v1/"+thing, toLinks)
+		mux.Handle("/v1/"+thing+"/", toLinks)
+	}
 	mux.Handle("/v1/analytics/", toAnalytics)
 	mux.HandleFunc("/v1/analytics", unknown) // or the mux would redirect to the line above
 	mux.HandleFunc("/v1/", unknown)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect/v2"
@@ -15,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
@@ -25,6 +27,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/api"
+	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/origin"
@@ -87,8 +90,14 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	}
 
 	mux := http.NewServeMux()
-	document := httpapi.New(mux, api.Title, api.Version, accounts, log) //nolint:contextcheck // its handlers take their requests' contexts
+	guard := idempotency.New(store, keys, log)
+	// Keys are remembered for less than a second; sessions, which end when somebody logs out, are not.
+	callers := access.Remember(accounts, func(token string) bool { return strings.HasPrefix(token, account.KeyPrefix) })
+	document := httpapi.New(mux, api.Title, api.Version, callers, log) //nolint:contextcheck // its handlers take their requests' contexts
+	guard.Use(document)                                                //nolint:contextcheck // likewise
 	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
+	api.RegisterUsers(document, account.NewMembers(store, accounts), log)
 
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "postgres", Ready: store.Ready},
@@ -107,6 +116,8 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: adminServer.Run}, // stopped last: says until then how it goes
 		runner.Task{Name: "relay", Run: outbox.Run},      // publishes what the last requests wrote
+		runner.Task{Name: "uses", Run: func(ctx context.Context) error { return accounts.RecordUses(ctx, log) }},
+		runner.Task{Name: "idempotency", Run: guard.Run},
 		runner.Task{Name: "rpc", Run: rpcServer.Run},
 		runner.Task{Name: "api", Run: apiServer.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
@@ -135,8 +146,12 @@ func printOpenAPI(args []string, stdout io.Writer) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unexpected argument %q", args[0])
 	}
-	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, slog.New(slog.DiscardHandler))
-	api.Register(document, nil, nil, api.ShortURLs{}, slog.New(slog.DiscardHandler))
+	quiet := slog.New(slog.DiscardHandler)
+	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, quiet)
+	idempotency.New(nil, nil, quiet).Use(document)
+	api.Register(document, nil, nil, api.ShortURLs{}, quiet)
+	api.RegisterKeys(document, nil, quiet)
+	api.RegisterUsers(document, nil, quiet)
 	return writeDocument(document, stdout)
 }
 

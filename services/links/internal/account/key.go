@@ -165,7 +165,9 @@ type Keys struct {
 }
 
 // NewKeys returns the keys of a store.
-func NewKeys(store keyStore, accounts *Accounts) *Keys { return &Keys{store: store, accounts: accounts} }
+func NewKeys(store keyStore, accounts *Accounts) *Keys {
+	return &Keys{store: store, accounts: accounts}
+}
 
 // Make stores a new key and returns it with the key itself, which is not shown
 // again. id is the key's id; making the same id again gives it another key.

@@ -103,7 +103,7 @@ func TestBadInputIsRefusedAndStoresNothing(t *testing.T) {
 	check("{\"destination\": \"https://e.test/\xff\"}", 400, "malformed", "")
 	check(``, 400, "malformed", "")
 	check(`{"destination": "https://e.test"}`, 415, "unsupported_media_type", "", "Content-Type: text/plain")
-	check(`{"destination": "https://e.test"}`, 422, "validation", "Idempotency-Key:not_supported", "Idempotency-Key: k")
+	check(`{"destination": "https://e.test"}`, 422, "validation", "header.Idempotency-Key:invalid", "Idempotency-Key: a b")
 	check(`{"destination": "https://e.test", "notes": "`+strings.Repeat("x", 1<<20)+`"}`, 413, "body_too_large", "")
 	invalid(`[]`, "body:invalid")
 	invalid(`{}`, "destination:required")
@@ -121,8 +121,8 @@ func TestBadInputIsRefusedAndStoresNothing(t *testing.T) {
 	invalid(`{"destination": "https://e.test", "status_code": 303}`, "status_code:invalid")
 	invalid(`{"destination": "https://e.test", "starts_at": "tomorrow"}`, "starts_at:invalid")
 	invalid(`{"destination": "https://e.test", "starts_at": "2031-01-01T00:00:00Z", "expires_at": "2030-01-01T00:00:00Z"}`, "expires_at:invalid")
-	invalid(`{"destination": "https://e.test", "password": "x", "max_clicks": 5, "forward_query": "add", "rules": [{}], "variants": [{}], "find_or_create": true}`,
-		"max_clicks:not_supported password:not_supported forward_query:not_supported rules:not_supported variants:not_supported find_or_create:not_supported")
+	invalid(`{"destination": "https://e.test", "password": "x", "max_clicks": 5, "forward_query": "add", "rules": [{}], "variants": [{}]}`,
+		"max_clicks:not_supported password:not_supported forward_query:not_supported rules:not_supported variants:not_supported")
 	if n := s.count(t, `SELECT (SELECT count(*) FROM links) + (SELECT count(*) FROM outbox)`); n != 0 {
 		t.Errorf("%d rows were stored", n)
 	}

@@ -20,8 +20,9 @@ import (
 	"github.com/linkstream/linkstream/services/internal/testproc"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/api"
-	"github.com/linkstream/linkstream/services/links/internal/link"
+	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
+	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -52,8 +53,11 @@ func newService(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	api.Register(httpapi.New(mux, api.Title, api.Version, accounts, log), s.store,
-		&link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
+	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
+	idempotency.New(s.store, ring(t), log).Use(document)
+	api.Register(document, s.store, &link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
+	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
+	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
 	s.handler = httpapi.Middleware(mux, prometheus.NewRegistry(), log)
 	return s
 }
