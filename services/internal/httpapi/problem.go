@@ -83,6 +83,9 @@ func FieldErrors(errs []error) []FieldError {
 // newError is what huma calls for the errors it finds itself, and for errors of
 // handlers that are no Problem.
 func newError(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
+	if status == http.StatusUnprocessableEntity && unreadable(errs) {
+		status = http.StatusBadRequest
+	}
 	p := NewProblem(status, codeFor(status), message)
 	if status == http.StatusUnprocessableEntity {
 		p.Errors = FieldErrors(errs)
@@ -112,6 +115,16 @@ const (
 	validationFailed = "validation failed"
 	bodyUnread       = "cannot read request body"
 )
+
+// unreadable says whether what is wrong is that the body is no JSON: of an operation
+// that validates its body itself, huma reports that like a field.
+func unreadable(errs []error) bool {
+	if len(errs) != 1 {
+		return false
+	}
+	message := firstMessage(errs)
+	return strings.HasPrefix(message, "invalid character ") || message == "unexpected end of JSON input" || message == errNotUTF8.Error()
+}
 
 func firstMessage(errs []error) string {
 	for _, err := range errs {

@@ -122,8 +122,25 @@ type answer struct {
 	CreatedAt   string `json:"created_at"`
 	UpdatedAt   string `json:"updated_at"`
 
-	Data       []struct{ ID, Slug string }
+	Data       []struct{ ID, Slug, Name, Email string }
 	NextCursor *string `json:"next_cursor"`
+
+	Name, Prefix, Key, Email, Role, Password string
+
+	Scopes    []string
+	RateLimit *struct {
+		Capacity        int
+		RefillPerSecond float64 `json:"refill_per_second"`
+	} `json:"rate_limit"`
+	LastUsedAt *string `json:"last_used_at"`
+
+	Results []struct {
+		Index, Status int
+		Link          *struct {
+			ID, Slug string
+		}
+		Error *httpapi.Problem
+	}
 
 	Type, Code, Detail string
 	Status             int

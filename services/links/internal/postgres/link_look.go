@@ -46,7 +46,7 @@ type there struct {
 // a view of its own of what is committed.
 func lockAndLook(ctx context.Context, tx pgx.Tx, drafts []*draft) (*there, error) {
 	keys := make([]int64, 0, len(drafts))
-	domains, slugKeys := make([]uuid.UUID, len(drafts)), make([]string, len(drafts))
+	domains, slugKeys := make([][16]byte, len(drafts)), make([]string, len(drafts))
 	for i, d := range drafts {
 		keys = append(keys, addressKey(d.link))
 		if d.looksForTarget() {
@@ -57,9 +57,14 @@ func lockAndLook(ctx context.Context, tx pgx.Tx, drafts []*draft) (*there, error
 	slices.Sort(keys)
 	t := &there{at: map[slot]*link.Link{}, made: map[*draft]*link.Link{}, found: map[*draft]*link.Link{}}
 	batch := &pgx.Batch{}
+	// The server keeps the plan it made when the table was small, and would read the
+	// whole table for each address long after it has grown. With the subquery's LIMIT
+	// there is no other plan left than one look into the index for each.
+	batch.Queue(`SET LOCAL enable_seqscan = off`)
 	// A function that returns rows in the order of its array: the locks are taken in it.
 	batch.Queue(`SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) AS k`, slices.Compact(keys))
-	batch.Queue(selectLinks+` JOIN unnest($1::uuid[], $2::text[]) AS a (domain_id, slug_key) ON l.domain_id = a.domain_id AND l.slug_key = a.slug_key`,
+	batch.Queue(`SELECT found.* FROM unnest($1::uuid[], $2::text[]) AS a (domain_id, slug_key),
+		LATERAL (`+selectLinks+` WHERE l.domain_id = a.domain_id AND l.slug_key = a.slug_key LIMIT 1) AS found (`+linkNames+`)`,
 		domains, slugKeys).Query(func(rows pgx.Rows) error {
 		links, err := pgx.CollectRows(rows, scanLink)
 		for i := range links {

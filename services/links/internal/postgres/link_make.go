@@ -203,7 +203,8 @@ func insert(ctx context.Context, tx pgx.Tx, fresh []*draft) error {
 
 // linkColumns are links turned on their side: one array for each column.
 type linkColumns struct {
-	ids, workspaces, domains       []uuid.UUID
+	// Not uuid.UUID, which the driver would write as text and parse again.
+	ids, workspaces, domains       [][16]byte
 	slugs, slugKeys, destinations  []string
 	titles, notes, tags, fallbacks []string
 	statusCodes                    []int16
