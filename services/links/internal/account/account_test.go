@@ -1,8 +1,11 @@
 package account_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"os"
 	"regexp"
 	"slices"
@@ -173,6 +176,97 @@ func TestAKeyOpensItsWorkspaceUntilItIsRevoked(t *testing.T) {
 	refused("ls_key_\x00")
 	w.exec(t, `UPDATE api_keys SET revoked_at = now()`)
 	refused(w.made.APIKey)
+}
+
+func TestAKeyOfAnEarlierReleaseMovesUnderTheSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stored := func(want []byte, name string) {
+		t.Helper()
+		var hash []byte
+		if err := w.pool.QueryRow(t.Context(), `SELECT key_hash FROM api_keys`).Scan(&hash); err != nil || !bytes.Equal(hash, want) {
+			t.Errorf("%s: stored is %x, %v", name, hash, err)
+		}
+	}
+	stored(ring(t).Hash(w.made.APIKey), "a new key")
+	plain := sha256.Sum256([]byte(w.made.APIKey))
+	w.exec(t, `UPDATE api_keys SET key_hash = $1`, plain[:])
+	if made, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), account.First{
+		Workspace: "w", Email: "owner@x.test", Domain: "go.test", Password: w.made.Password, APIKey: w.made.APIKey,
+	}); err != nil || made != w.made {
+		t.Errorf("a bootstrap with it: %+v, %v", made, err)
+	}
+	if _, err := w.accounts.Authenticate(t.Context(), w.made.APIKey); err != nil {
+		t.Errorf("a plain hash: %v", err)
+	}
+	stored(ring(t).Hash(w.made.APIKey), "after its use")
+
+	// The same for a secret that was replaced; without the old one nothing fits.
+	next := strings.Repeat("n", keyring.MinSecret)
+	for _, c := range []struct {
+		previous []string
+		want     error
+	}{{nil, access.ErrUnauthenticated}, {[]string{strings.Repeat("p", keyring.MinSecret)}, nil}} {
+		keys, err := keyring.New(next, c.previous...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts, err := account.New(t.Context(), w.store, keys, cheap(), 1, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := accounts.Authenticate(t.Context(), w.made.APIKey); !errors.Is(err, c.want) {
+			t.Errorf("with %d previous secrets: %v", len(c.previous), err)
+		}
+	}
+}
+
+// Guards I48.
+func TestUsesOfKeysAreWrittenTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	used := func() *time.Time {
+		t.Helper()
+		var at *time.Time
+		if err := w.pool.QueryRow(t.Context(), `SELECT last_used_at FROM api_keys`).Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	use := func() {
+		t.Helper()
+		if _, err := w.accounts.Authenticate(t.Context(), w.made.APIKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	use()
+	if at := used(); at != nil {
+		t.Errorf("a request wrote %v", at)
+	}
+	w.now = w.now.Add(time.Minute)
+	use()
+	w.exec(t, `ALTER TABLE api_keys RENAME COLUMN last_used_at TO away`)
+	if err := w.accounts.WriteUses(t.Context()); err == nil {
+		t.Error("writing to what is away is no error")
+	}
+	w.exec(t, `ALTER TABLE api_keys RENAME COLUMN away TO last_used_at`)
+	if err := w.accounts.WriteUses(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if at := used(); at == nil || at.Sub(w.now).Abs() > time.Millisecond {
+		t.Errorf("written is %v, want %v", at, w.now)
+	}
+	// What another process wrote later stays.
+	w.exec(t, `UPDATE api_keys SET last_used_at = '2100-01-01'`)
+	use()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.accounts.RecordUses(ctx, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if at := used(); at == nil || at.Year() != 2100 {
+		t.Errorf("written is %v", at)
+	}
 }
 
 func TestRolesAndScopesOfSessions(t *testing.T) {

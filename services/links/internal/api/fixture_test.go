@@ -30,10 +30,11 @@ func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(pgtest.Main(m))) }
 
 // service is the API as the links service serves it, over a database of its own.
 type service struct {
-	handler http.Handler
-	pool    *pgxpool.Pool
-	store   *postgres.Store
-	key     string
+	handler  http.Handler
+	pool     *pgxpool.Pool
+	store    *postgres.Store
+	accounts *account.Accounts
+	key      string
 }
 
 const host = "go.test"
@@ -52,6 +53,7 @@ func newService(t *testing.T) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.accounts = accounts
 	mux := http.NewServeMux()
 	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
 	idempotency.New(s.store, ring(t), log).Use(document)
@@ -185,4 +187,14 @@ func (s *service) try(ctx context.Context, method, path, body string, headers ..
 	}
 	err := json.NewDecoder(bytes.NewReader(w.Body.Bytes())).Decode(&a)
 	return a, err
+}
+
+// decode reads a JSON answer of another shape.
+func (s *service) decode(t *testing.T, path string, into any) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
+		t.Fatal(err)
+	}
 }
