@@ -29,7 +29,7 @@ func NewClient(baseURL string) *Client {
 	transport.Proxy = nil // a private address: no proxy stands between
 	httpClient := &http.Client{Transport: transport, Timeout: callTimeout}
 	return &Client{
-		rpc:   accessv1connect.NewAccessServiceClient(connect.NewClient(connecthttp.NewTransport(httpClient, baseURL))),
+		rpc: accessv1connect.NewAccessServiceClient(connect.NewClient(connecthttp.NewTransport(httpClient, baseURL))),
 	}
 }
 

@@ -204,10 +204,6 @@ func codeFor(status int) string {
 		return "method_not_allowed"
 	case http.StatusRequestTimeout:
 		return "request_timeout"
-	case http.StatusConflict:
-		return "conflict"
-	case http.StatusPreconditionFailed:
-		return "precondition_failed"
 	case http.StatusRequestEntityTooLarge:
 		return "body_too_large"
 	case http.StatusUnsupportedMediaType:
