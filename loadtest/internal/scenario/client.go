@@ -121,3 +121,17 @@ func (c *client) call(ctx context.Context, method, path string, body []byte, wan
 	}
 	return nil
 }
+
+// get reads a page.
+func get(ctx context.Context, address string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("building the request: %w", err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", address, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	return io.ReadAll(answer.Body)
+}

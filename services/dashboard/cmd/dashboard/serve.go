@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -86,7 +87,8 @@ func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, 
 		log.WarnContext(ctx, "the web app is not built: run make web, then build this program again")
 	}
 	docs := apidoc.NewSource(log, links.JoinPath("openapi.json").String(), analytics.JoinPath("openapi.json").String())
-	page, err := apidoc.NewPage(docs)
+	_, reference := fs.Stat(dist, "docs/redoc.js")
+	page, err := apidoc.NewPage(docs, reference == nil)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +108,7 @@ func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, 
 	mux.HandleFunc("GET /openapi.json", docs.ServeJSON)
 	mux.Handle("GET /docs", page)
 	mux.HandleFunc("GET /docs/page.css", page.ServeStyle)
+	mux.HandleFunc("GET /docs/page.js", page.ServeScript)
 	mux.Handle("/", app)
 	return webapp.Secure(httpapi.Middleware(mux, registry, log)), nil
 }

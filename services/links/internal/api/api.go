@@ -77,6 +77,7 @@ type api struct {
 func Register(h huma.API, links store, rules *link.Rules, shortURLs ShortURLs, log *slog.Logger) {
 	a := &api{links: links, rules: rules, rows: newRowReader(h), shortURLs: shortURLs, log: log}
 	tags := []string{"links"}
+	h.OpenAPI().Tags = append(h.OpenAPI().Tags, &huma.Tag{Name: "links", Description: "Short links: where they lead, and when."})
 	huma.Register(h, huma.Operation{
 		OperationID: "create-link", Method: http.MethodPost, Path: "/v1/links", Summary: "Create a link",
 		Description:   "With find_or_create it answers 200 with an existing link of the workspace that has the destination and all given options, if there is one. Of two such calls at the same time one makes the link and the other finds it.",

@@ -33,6 +33,7 @@ type keysAPI struct {
 func RegisterKeys(h huma.API, keys keyKeeper, log *slog.Logger) {
 	a := &keysAPI{keys: keys, log: log}
 	tags, admin := []string{"keys"}, httpapi.Needs(access.Admin)
+	h.OpenAPI().Tags = append(h.OpenAPI().Tags, &huma.Tag{Name: "keys", Description: "API keys of the workspace."})
 	huma.Register(h, huma.Operation{
 		OperationID: "create-key", Method: http.MethodPost, Path: "/v1/keys", Summary: "Create an API key",
 		Description:   "The answer holds the key itself, once: it is stored hashed and cannot be shown again.",

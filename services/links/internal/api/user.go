@@ -31,6 +31,7 @@ type usersAPI struct {
 func RegisterUsers(h huma.API, members memberKeeper, log *slog.Logger) {
 	a := &usersAPI{members: members, log: log}
 	tags, admin := []string{"users"}, httpapi.Needs(access.Admin)
+	h.OpenAPI().Tags = append(h.OpenAPI().Tags, &huma.Tag{Name: "users", Description: "People who may use the dashboard."})
 	huma.Register(h, huma.Operation{
 		OperationID: "create-user", Method: http.MethodPost, Path: "/v1/users", Summary: "Add a user to the workspace",
 		Description:   "No mail is sent: hand the password over yourself. It is in the answer, once; it is stored hashed and cannot be shown again.",
