@@ -28,6 +28,7 @@ BUF     := $(ROOT)/bin/buf-$(BUF_VERSION)/node_modules/.bin/buf
 GOLANGCI := $(ROOT)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 OAPI_CODEGEN := $(ROOT)/bin/oapi-codegen-$(OAPI_CODEGEN_VERSION)
 REDOCLY := $(ROOT)/bin/redocly-$(REDOCLY_VERSION)/node_modules/.bin/redocly
+SCHEMATHESIS := $(ROOT)/bin/schemathesis-$(SCHEMATHESIS_VERSION)/bin/schemathesis
 REDOC   := $(ROOT)/bin/redoc-$(REDOC_VERSION)
 
 # The race detector needs cgo and a C compiler; without them the tests still run.
@@ -91,6 +92,11 @@ test-web: web ## type check, lint and test the web app
 .PHONY: e2e
 e2e: install build ## the whole system: built programs, two regions, two edges each
 	LINKSTREAM_E2E_BIN=$(BIN) go test -count=1 -v -timeout 15m ./loadtest/e2e
+
+.PHONY: test-openapi
+test-openapi: install build ## the whole system again with schemathesis (needs Python 3.10 and PyPI), or a clear word that it cannot be had
+	@if ! $(MAKE) --no-print-directory $(SCHEMATHESIS); then echo "schemathesis cannot be had here: the document is not tested by a stranger"; exit 0; fi; \
+	LINKSTREAM_E2E_SCHEMATHESIS=$(SCHEMATHESIS) LINKSTREAM_E2E_BIN=$(BIN) go test -count=1 -v -timeout 15m -run 'TestWholeSystem/a_foreign_tester' ./loadtest/e2e
 
 .PHONY: test-kafka
 test-kafka: ## the whole system again on Apache Kafka (needs Java 17 and Maven)
@@ -181,6 +187,11 @@ $(REDOC)/bundles/redoc.standalone.js:
 	@cd $(REDOC) && npm pack --silent redoc@$(REDOC_VERSION) >/dev/null && tar xzf redoc-$(REDOC_VERSION).tgz --strip-components=1 package/bundles package/LICENSE && rm redoc-$(REDOC_VERSION).tgz
 	@[ "$$(openssl dgst -sha256 -r $@ | cut -d' ' -f1)" = $(REDOC_SHA256) ] || { rm -f $@; echo "redoc $(REDOC_VERSION) is not what it was" >&2; exit 1; }
 	@touch $@
+
+$(SCHEMATHESIS):
+	@command -v python3 >/dev/null || { echo "python3 is missing" >&2; exit 1; }
+	@echo "installing schemathesis $(SCHEMATHESIS_VERSION)"
+	@python3 -m venv bin/schemathesis-$(SCHEMATHESIS_VERSION) && bin/schemathesis-$(SCHEMATHESIS_VERSION)/bin/pip install --quiet --disable-pip-version-check schemathesis==$(SCHEMATHESIS_VERSION)
 
 bin/protoc-gen-go:
 	@GOWORK=off GOBIN=$(ROOT)/bin go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)

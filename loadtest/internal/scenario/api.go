@@ -126,7 +126,7 @@ func (s API) half(ctx context.Context, callers int, path string, links int, body
 	}
 	wg.Wait()
 	took := time.Since(start)
-	h.Seconds, h.GeneratorCPU = took.Seconds(), (cpuTime() - cpu).Seconds()/took.Seconds()
+	h.Seconds, h.GeneratorCPU = took.Seconds(), (cpuTime()-cpu).Seconds()/took.Seconds()
 	h.PerSecond = float64(h.Made) / h.Seconds
 	if err := ctx.Err(); err != nil {
 		return h, err

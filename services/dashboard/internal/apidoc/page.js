@@ -7,7 +7,6 @@ const settings = {
   hideDownloadButton: false,
   pathInMiddlePanel: true,
   requiredPropsFirst: true,
-  sortTagsAlphabetically: true,
   jsonSampleExpandLevel: 3,
   nativeScrollbars: true,
   theme: {

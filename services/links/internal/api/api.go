@@ -110,7 +110,7 @@ func Register(h huma.API, links store, rules *link.Rules, shortURLs ShortURLs, l
 		OperationID: "delete-link", Method: http.MethodDelete, Path: "/v1/links/{id}", Summary: "Delete a link",
 		DefaultStatus: http.StatusNoContent, Tags: tags, Security: httpapi.Needs(access.LinksWrite),
 		SkipValidateParams: true, // an id that is no UUID is the id of no link: 404
-		Errors:             []int{401, 403, 404, 412, 503},
+		Errors:             []int{400, 401, 403, 404, 412, 503},
 	}, a.delete)
 }
 
