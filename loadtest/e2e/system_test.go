@@ -24,6 +24,7 @@ func TestWholeSystem(t *testing.T) {
 		t.Fatalf("%d edges, want 4: %v", got, s.edges())
 	}
 	t.Run("a link's life is seen by every edge", s.life)
+	t.Run("a renamed link frees its slug and keeps its clicks", s.renamed)
 	t.Run("a thousand redirects are a thousand clicks", s.thousand)
 	t.Run("HEAD is no click", s.head)
 	t.Run("bad input stores nothing", s.badInput)
@@ -39,6 +40,7 @@ func TestWholeSystem(t *testing.T) {
 	t.Run("a purge needs nothing but links and the edges", s.purgedAlone)
 	t.Run("the ledger adds up", s.ledger)
 	t.Run("the dashboard and the API share an address", s.dashboard)
+	t.Run("a foreign tester finds nothing", s.foreign)
 	t.Run("malformed settings stop the start with a list", s.settings)
 	t.Run("a second stack on the same folder is refused", s.second)
 	t.Run("a restart keeps everything and leaves nothing behind", s.restart)

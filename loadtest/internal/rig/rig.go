@@ -187,10 +187,14 @@ func (r *Rig) startStores(ctx context.Context) error {
 	})
 }
 
+// tokenPepper is the secret of a service that lives for one run.
+const tokenPepper = "load-test-pepper-of-no-use-elsewhere"
+
 // prepareStores migrates what the edge and the origin need, and makes the
 // workspace that owns the links.
 func (r *Rig) prepareStores(ctx context.Context) error {
 	env := map[string]string{
+		"LINKSTREAM_TOKEN_PEPPER":  tokenPepper,
 		"LINKSTREAM_POSTGRES_URL":  r.stores["LINKSTREAM_POSTGRES_URL"],
 		"LINKSTREAM_KAFKA_BROKERS": r.stores["LINKSTREAM_KAFKA_BROKERS"],
 	}
@@ -218,6 +222,7 @@ func (r *Rig) startServices(ctx context.Context) error {
 		"LINKSTREAM_HTTP_ADDR":      r.addr(portLinks),
 		"LINKSTREAM_RPC_ADDR":       r.addr(portRPC),
 		"LINKSTREAM_ADMIN_ADDR":     r.addr(adminLinks),
+		"LINKSTREAM_TOKEN_PEPPER":   tokenPepper,
 		"LINKSTREAM_POSTGRES_URL":   r.stores["LINKSTREAM_POSTGRES_URL"],
 		"LINKSTREAM_KAFKA_BROKERS":  r.stores["LINKSTREAM_KAFKA_BROKERS"],
 		"LINKSTREAM_DEFAULT_DOMAIN": Domain,

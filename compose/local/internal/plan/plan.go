@@ -42,6 +42,9 @@ const (
 // DefaultDomain is the short domain of the first workspace.
 const DefaultDomain = "localhost"
 
+// TokenPepper is the secret of local stacks. It guards nothing: whoever reaches their database owns the machine.
+const TokenPepper = "local-stack-pepper-of-no-use-elsewhere"
+
 // Names of the processes there is one of.
 const (
 	Postgres   = "postgres"
@@ -151,6 +154,7 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_POSTGRES_URL":     p.PostgresURL,
 		"LINKSTREAM_KAFKA_BROKERS":    p.KafkaBrokers,
 		"LINKSTREAM_DEFAULT_DOMAIN":   DefaultDomain,
+		"LINKSTREAM_TOKEN_PEPPER":     TokenPepper,
 		"LINKSTREAM_SHORT_URL_SCHEME": "http",
 		"LINKSTREAM_SHORT_URL_PORT":   firstEdge, // so that a short URL works when it is pasted
 	}, p.limits())

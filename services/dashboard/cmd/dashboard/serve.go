@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -93,7 +94,8 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 		log.WarnContext(ctx, "the web app is not built: run make web, then build this program again")
 	}
 	docs := apidoc.NewSource(log, links.JoinPath("openapi.json").String(), analytics.JoinPath("openapi.json").String())
-	page, err := apidoc.NewPage(docs)
+	_, reference := fs.Stat(dist, "docs/redoc.js")
+	page, err := apidoc.NewPage(docs, reference == nil)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +104,10 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	toAnalytics := sessions.Bearer(gateway.New("analytics", analytics, log))
 
 	mux := http.NewServeMux()
-	mux.Handle("/v1/links", toLinks)
-	mux.Handle("/v1/links/", toLinks)
+	for _, thing := range []string{"links", "keys", "users"} {
+		mux.Handle("/v1/"+thing, toLinks)
+		mux.Handle("/v1/"+thing+"/", toLinks)
+	}
 	mux.Handle("/v1/analytics/", toAnalytics)
 	mux.HandleFunc("/v1/analytics", unknown) // or the mux would redirect to the line above
 	mux.HandleFunc("/v1/", unknown)
@@ -111,6 +115,7 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	mux.HandleFunc("GET /openapi.json", docs.ServeJSON)
 	mux.Handle("GET /docs", page)
 	mux.HandleFunc("GET /docs/page.css", page.ServeStyle)
+	mux.HandleFunc("GET /docs/page.js", page.ServeScript)
 	mux.Handle("/", app)
 	return webapp.Secure(httpapi.Middleware(mux, registry, log)), nil
 }

@@ -22,7 +22,7 @@ func withEdges(t *testing.T) *service {
 	t.Helper()
 	s := newService(t)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	accounts, err := account.New(t.Context(), s.store, cheap(), 1, time.Now)
+	accounts, err := account.New(t.Context(), s.store, ring(t), cheap(), 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
