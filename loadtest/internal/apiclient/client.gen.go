@@ -1481,7 +1481,7 @@ type ClientInterface interface {
 
 	// CreateLinksWithBody Create up to 1,000 links
 	//
-	// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own.
+	// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1490,7 +1490,7 @@ type ClientInterface interface {
 
 	// CreateLinks Create up to 1,000 links
 	//
-	// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own.
+	// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1801,7 +1801,7 @@ func (c *Client) CreateLink(ctx context.Context, params *CreateLinkParams, body 
 
 // CreateLinksWithBody Create up to 1,000 links
 //
-// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own.
+// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1820,7 +1820,7 @@ func (c *Client) CreateLinksWithBody(ctx context.Context, params *CreateLinksPar
 
 // CreateLinks Create up to 1,000 links
 //
-// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own.
+// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4108,7 +4108,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateLinksWithBodyWithResponse Create up to 1,000 links
 	//
-	// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own.
+	// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -4117,7 +4117,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateLinksWithResponse Create up to 1,000 links
 	//
-	// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own.
+	// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6409,7 +6409,7 @@ func (c *ClientWithResponses) CreateLinkWithResponse(ctx context.Context, params
 
 // CreateLinksWithBodyWithResponse Create up to 1,000 links
 //
-// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own.
+// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6424,7 +6424,7 @@ func (c *ClientWithResponses) CreateLinksWithBodyWithResponse(ctx context.Contex
 
 // CreateLinksWithResponse Create up to 1,000 links
 //
-// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own.
+// Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -13,6 +13,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
@@ -35,7 +36,7 @@ func (a *api) registerBulk(h huma.API, tags []string) {
 	huma.Register(h, huma.Operation{
 		OperationID: "create-links", Method: http.MethodPost, Path: "/v1/links/bulk", Summary: "Create up to 1,000 links",
 		Description: "Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. " +
-			"Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own.",
+			"Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.",
 		Tags: tags, Security: httpapi.Needs(access.LinksWrite),
 		MaxBodyBytes: maxBulkBytes, BodyReadTimeout: bulkReadTimeout,
 		SkipValidateBody: true, // a bad link fails alone: links are validated one by one
@@ -112,6 +113,10 @@ func (a *api) bulk(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
 	}
 	id, err := access.FromContext(ctx)
 	if err != nil {
+		return nil, err
+	}
+	// The call itself has cost one already.
+	if err := httplimit.Take(ctx, int64(len(in.Body.Links)-1)); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, bulkTimeout)

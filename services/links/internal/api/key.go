@@ -11,6 +11,8 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/internal/ratelimit"
+	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 )
@@ -38,6 +40,7 @@ func RegisterKeys(h huma.API, keys keyKeeper, log *slog.Logger) {
 		OperationID: "create-key", Method: http.MethodPost, Path: "/v1/keys", Summary: "Create an API key",
 		Description:   "The answer holds the key itself, once: it is stored hashed and cannot be shown again.",
 		DefaultStatus: http.StatusCreated, Tags: tags, Security: admin, Errors: []int{400, 401, 403, 409, 413, 415, 422, 503},
+		Metadata: httplimit.Strict(), // without Redis nobody makes keys
 	}, a.create)
 	huma.Register(h, huma.Operation{
 		OperationID: "list-keys", Method: http.MethodGet, Path: "/v1/keys", Summary: "List API keys, newest first",
@@ -147,6 +150,9 @@ type PageParams struct {
 type pageInput struct{ PageParams }
 
 func (a *keysAPI) create(ctx context.Context, in *newKeyInput) (*newKeyOutput, error) {
+	if err := countable(in.Body.RateLimit); err != nil {
+		return nil, err
+	}
 	ctx, workspace, done, err := begin(ctx)
 	if err != nil {
 		return nil, err
@@ -209,6 +215,9 @@ func (a *keysAPI) list(ctx context.Context, in *pageInput) (*keysOutput, error) 
 }
 
 func (a *keysAPI) edit(ctx context.Context, in *editKeyInput) (*keyOutput, error) {
+	if err := countable(in.Body.RateLimit); err != nil {
+		return nil, err
+	}
 	ctx, workspace, done, err := begin(ctx)
 	if err != nil {
 		return nil, err
@@ -255,6 +264,21 @@ func scopes(texts []string) []access.Scope {
 		out[i] = access.Scope(text)
 	}
 	return out
+}
+
+// countable refuses a limit that cannot be counted exactly: a bucket so large for a
+// refill so slow that it would take centuries to fill.
+func countable(f field[rateLimit]) error {
+	if !f.Sent || f.Null {
+		return nil
+	}
+	if _, err := ratelimit.PerSecond(int64(f.Value.Capacity), f.Value.RefillPerSecond); err != nil {
+		return httpapi.Invalid(httpapi.FieldError{
+			Field: "rate_limit", Code: "invalid",
+			Detail: "The capacity is too large for such a slow refill, or the refill is too odd a fraction to be counted exactly.",
+		})
+	}
+	return nil
 }
 
 func given(f field[rateLimit]) *account.Rate {

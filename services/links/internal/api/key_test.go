@@ -97,6 +97,7 @@ func TestBadKeysAreRefused(t *testing.T) {
 	refuse(`{"name": "`+strings.Repeat("x", 201)+`", "scopes": ["links:read"]}`, "name:invalid")
 	refuse(`{"name": "n", "scopes": ["everything"]}`, "scopes[0]:invalid")
 	refuse(`{"name": "n", "scopes": ["admin"], "rate_limit": {"capacity": 0, "refill_per_second": 0}}`, "rate_limit.capacity:invalid rate_limit.refill_per_second:invalid")
+	refuse(`{"name": "n", "scopes": ["admin"], "rate_limit": {"capacity": 1000000, "refill_per_second": 0.000001}}`, "rate_limit:invalid")
 	refuse(`{"name": "n", "scopes": ["admin"], "rate_limit": {"capacity": 1.5, "refill_per_second": 1}}`, "rate_limit.capacity:invalid")
 	refuse(`{"name": "n", "scopes": ["admin"], "rate_limit": {"capacity": 1, "refill_per_second": 1, "burst": 1}}`, "rate_limit.burst:unknown")
 	refuse(`{"name": "n", "scopes": ["admin"], "key": "ls_key_mine"}`, "key:unknown")
