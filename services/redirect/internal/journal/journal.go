@@ -25,6 +25,9 @@ const (
 	segmentBytes = 8 << 20
 	// spares is how many prepared segments wait for the writer.
 	spares = 2
+	// keeps is how many at most wait for it that were used before: wiping one costs a
+	// tenth of making one, and those that are sent come back several at a time.
+	keeps = 6
 )
 
 // Settings of a journal.

@@ -65,17 +65,17 @@ func (j *Journal) prepare() {
 func (j *Journal) next() (wiped, excess *segment, more bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	enough := len(j.spare)+j.making >= spares
+	ready := len(j.spare) + j.making
 	if n := len(j.settled); n > 0 && !j.closed {
 		seg := j.settled[n-1]
 		j.settled = j.settled[:n-1]
-		if enough || len(seg.mem) != j.size {
+		if ready >= keeps || len(seg.mem) != j.size {
 			return nil, seg, false
 		}
 		j.making++
 		return seg, nil, false
 	}
-	if enough || j.closed || j.count() >= j.most {
+	if ready >= spares || j.closed || j.count() >= j.most {
 		return nil, nil, false
 	}
 	j.making++
