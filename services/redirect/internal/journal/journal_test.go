@@ -20,6 +20,7 @@ func TestWhatWasAppendedIsReadInOrder(t *testing.T) {
 	rewind(t, j, Checkpoint{})
 	var all []uint64
 	for i := range uint64(blocks) {
+		facttest.Eventually(t, "the next segment is ready", j.prepared)
 		if !j.Append(payload(nil, i*per, per, size), per, now()) {
 			t.Fatal("not taken")
 		}
@@ -171,7 +172,7 @@ func TestOverflowIsCountedToTheClick(t *testing.T) {
 			next += per
 		}
 	}
-	facttest.Eventually(t, "segments are ready", func() bool { j.mu.Lock(); defer j.mu.Unlock(); return len(j.spare) == spares })
+	facttest.Eventually(t, "segments are ready", func() bool { j.mu.Lock(); defer j.mu.Unlock(); return len(j.spare) >= spares })
 	write(5)
 	sent, _ := j.Take(nil, MaxPayload)
 	j.Settle(sent.To, uint64(sent.Clicks), 0)
@@ -227,7 +228,8 @@ func TestSettledSegmentsAreWipedAndUsedAgain(t *testing.T) {
 	rewind(t, j, Checkpoint{})
 	var next uint64
 	for range 40_000 {
-		for !j.Append(payload(nil, next, 1, 4000), 1, now()) {
+		facttest.Eventually(t, "the next segment is ready", j.prepared)
+		if !j.Append(payload(nil, next, 1, 4000), 1, now()) {
 			t.Fatal("not taken")
 		}
 		next++

@@ -25,10 +25,13 @@ func child(dir string) {
 		return
 	}
 	go func() { _ = j.Run(context.Background()) }()
-	next := j.Stats().Accepted
+	next, pause := j.Stats().Accepted, time.Tick(time.Millisecond)
 	fmt.Println("open", next)
 	for {
 		count := 1 + rand.IntN(20)
+		for !j.prepared() { // it appends faster than any edge would
+			<-pause
+		}
 		if !j.Append(payload(nil, next, count, 20+rand.IntN(400)), count, now()) {
 			fmt.Println("error: not taken")
 			return

@@ -127,4 +127,11 @@ func adds(tb testing.TB, j *Journal) Stats {
 	return s
 }
 
+// prepared says whether the next segment is there.
+func (j *Journal) prepared() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.spare) > 0
+}
+
 func now() int64 { return time.Now().UnixMicro() }

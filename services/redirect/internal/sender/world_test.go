@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/redirect/internal/journal"
 )
 
@@ -130,9 +131,9 @@ func add(tb testing.TB, j *journal.Journal, first uint64, count int) {
 	tb.Helper()
 	for count > 0 {
 		n := min(count, 50)
-		if !j.Append(clicks(nil, first, n, 100), n, time.Now().UnixMicro()) {
-			tb.Fatal("the journal does not take it")
-		}
+		batch := clicks(nil, first, n, 100)
+		// It comes faster than segments can be made on a busy machine, at times.
+		facttest.Eventually(tb, "the journal takes it", func() bool { return j.Append(batch, n, time.Now().UnixMicro()) })
 		first, count = first+uint64(n), count-n
 	}
 }
