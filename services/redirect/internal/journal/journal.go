@@ -20,8 +20,8 @@ const (
 	MinBytes = 4 << 20
 	// segmentBytes is the size of a segment where the bound allows it: at 150,000
 	// clicks a second it lasts for a sixth of a second and two are ready, which is
-	// enough to prepare the next; an edge that has nothing to do holds three of them,
-	// in files and in its resident memory.
+	// enough to prepare the next; an edge holds three of them when it starts, seven
+	// after a busy time, in files and in its resident memory.
 	segmentBytes = 8 << 20
 	// spares is how many prepared segments wait for the writer.
 	spares = 2
