@@ -6,6 +6,11 @@ PROTOC_GEN_GO_VERSION  := v1.36.12
 PROTOC_GEN_CONNECT_VERSION := v2.0.2
 GOLANGCI_LINT_VERSION  := v2.15.0
 GOVULNCHECK_VERSION    := v1.9.0
+OAPI_CODEGEN_VERSION   := v2.8.2
+REDOCLY_VERSION        := 2.77.0
+REDOC_VERSION          := 2.5.4
+REDOC_SHA256           := dcaf76612bc4a3fbcc923a8966dee2f6146a5f32e5ce1b6f02dd60cbbf89500b
+SCHEMATHESIS_VERSION   := 4.32.5
 
 REGIONS  ?= fra ash
 EDGES    ?= 1
@@ -17,10 +22,14 @@ SHELL   := bash
 ROOT    := $(CURDIR)
 BIN     := $(ROOT)/.local/bin
 WEB     := services/dashboard/web
-MODULES := events migrations services/internal services/links services/cacheupdater services/redirect services/clicks services/analytics services/dashboard compose/local loadtest
+MODULES := events migrations services/internal services/internal/ratelimit/versus services/links services/cacheupdater services/redirect services/clicks services/analytics services/dashboard compose/local loadtest
 SERVICES := links cacheupdater redirect clicks analytics dashboard
 BUF     := $(ROOT)/bin/buf-$(BUF_VERSION)/node_modules/.bin/buf
 GOLANGCI := $(ROOT)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
+OAPI_CODEGEN := $(ROOT)/bin/oapi-codegen-$(OAPI_CODEGEN_VERSION)
+REDOCLY := $(ROOT)/bin/redocly-$(REDOCLY_VERSION)/node_modules/.bin/redocly
+SCHEMATHESIS := $(ROOT)/bin/schemathesis-$(SCHEMATHESIS_VERSION)/bin/schemathesis
+REDOC   := $(ROOT)/bin/redoc-$(REDOC_VERSION)
 
 # The race detector needs cgo and a C compiler; without them the tests still run.
 RACE := $(shell if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then echo -race; fi)
@@ -44,10 +53,14 @@ build: web ## build every program into .local/bin
 .PHONY: web
 web: $(WEB)/dist/index.html ## build the dashboard's web app
 
-$(WEB)/dist/index.html: $(WEB)/package-lock.json $(shell find $(WEB) -path '*/node_modules' -prune -o -path '*/dist' -prune -o -type f -print)
+$(WEB)/dist/index.html: $(REDOC)/bundles/redoc.standalone.js $(WEB)/package-lock.json $(shell find $(WEB) -path '*/node_modules' -prune -o -path '*/dist' -prune -o -type f -print)
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20.19 or newer" >&2; exit 1; }
 	@echo "building the web app"
 	@cd $(WEB) && npm ci --no-audit --no-fund --loglevel=error >/dev/null && npm run --silent build -- --logLevel warn
+	@# the API reference; its one picture from another host becomes our own icon
+	@mkdir -p $(WEB)/dist/docs
+	@sed 's#https://cdn.redoc.ly/redoc/logo-mini.svg#/favicon.svg#g' $(REDOC)/bundles/redoc.standalone.js > $(WEB)/dist/docs/redoc.js
+	@cat $(REDOC)/LICENSE $(REDOC)/bundles/redoc.standalone.js.LICENSE.txt > $(WEB)/dist/docs/redoc-licences.txt
 	@touch $@
 
 .PHONY: run
@@ -80,6 +93,11 @@ test-web: web ## type check, lint and test the web app
 e2e: install build ## the whole system: built programs, two regions, two edges each
 	LINKSTREAM_E2E_BIN=$(BIN) go test -count=1 -v -timeout 15m ./loadtest/e2e
 
+.PHONY: test-openapi
+test-openapi: install build ## the whole system again with schemathesis (needs Python 3.10 and PyPI), or a clear word that it cannot be had
+	@if ! $(MAKE) --no-print-directory $(SCHEMATHESIS); then echo "schemathesis cannot be had here: the document is not tested by a stranger"; exit 0; fi; \
+	LINKSTREAM_E2E_SCHEMATHESIS=$(SCHEMATHESIS) LINKSTREAM_E2E_BIN=$(BIN) go test -count=1 -v -timeout 15m -run 'TestWholeSystem/a_foreign_tester' ./loadtest/e2e
+
 .PHONY: test-kafka
 test-kafka: ## the whole system again on Apache Kafka (needs Java 17 and Maven)
 	@for tool in java mvn; do command -v $$tool >/dev/null || { echo "$$tool is missing: make test-kafka needs Java 17 and Maven" >&2; exit 1; }; done
@@ -97,7 +115,7 @@ fuzz: ## every fuzz target for T (10s)
 	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(T) $$pkg; done; done; done
 
 .PHONY: loadtest
-loadtest: $(if $(filter edge,$(SCENARIO)),build) ## a load scenario: SCENARIO=steady (needs make run) or edge (needs nginx-light)
+loadtest: $(if $(filter edge,$(SCENARIO)),build) ## a load scenario: SCENARIO=steady or api (need make run) or edge (needs nginx-light)
 	@go run ./loadtest/cmd/loadtest $(SCENARIO)
 
 .PHONY: fmt
@@ -106,18 +124,20 @@ fmt: $(GOLANGCI) ## gofumpt and goimports; Biome for the web app
 	@if [ -d $(WEB)/node_modules ]; then cd $(WEB) && npm run --silent format; fi
 
 .PHONY: lint
-lint: $(GOLANGCI) $(BUF) ## golangci-lint in every module, buf for the schemas
+lint: $(GOLANGCI) $(BUF) $(REDOCLY) ## golangci-lint in every module, buf and redocly for the schemas
 	@fail=0; for m in $(MODULES); do echo "linting $$m"; (cd $$m && $(GOLANGCI) run --config $(ROOT)/.golangci.yml ./...) || fail=1; done; exit $$fail
 	@cd schemas && $(BUF) lint
+	@cd schemas && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(REDOCLY) lint --config redocly.yaml openapi.json
 
 .PHONY: generate
-generate: $(BUF) bin/protoc-gen-go bin/protoc-gen-connect-go ## generated code: protobuf, OpenAPI
+generate: $(BUF) $(OAPI_CODEGEN) bin/protoc-gen-go bin/protoc-gen-connect-go ## generated code: protobuf, OpenAPI and its Go client
 	@cd schemas && $(BUF) generate
 	@mkdir -p $(BIN)
 	@go run ./services/links/cmd/links openapi > $(BIN)/links.openapi.json
 	@go run ./services/analytics/cmd/analytics openapi > $(BIN)/analytics.openapi.json
 	@go run ./services/dashboard/cmd/dashboard openapi-merge $(BIN)/links.openapi.json $(BIN)/analytics.openapi.json > $(BIN)/openapi.json
 	@mv $(BIN)/openapi.json schemas/openapi.json
+	@$(OAPI_CODEGEN) -config schemas/oapi-codegen.yaml schemas/openapi.json
 
 # What the schemas and migrations are compared with: what has landed on the main
 # branch or, where this is it, the commit before.
@@ -126,7 +146,7 @@ BASE   := $(shell if [ "$(LANDED)" = "$$(git rev-parse HEAD)" ]; then git rev-pa
 
 .PHONY: verify
 verify: generate ## generated code, go.mod and go.work are current, modules build alone, schemas do not break
-	@git diff --exit-code -- schemas/openapi.json '*.pb.go' '*.connect.go' || { echo "generated code is not current: run make generate and commit" >&2; exit 1; }
+	@git diff --exit-code -- schemas/openapi.json '*.pb.go' '*.connect.go' '*.gen.go' || { echo "generated code is not current: run make generate and commit" >&2; exit 1; }
 	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff && GOWORK=off go build ./...) || { echo "$$m does not stand alone: run go mod tidy in it" >&2; exit 1; }; done
 	@if git cat-file -e $(BASE):schemas/buf.yaml 2>/dev/null; then cd schemas && $(BUF) breaking --against "../.git#ref=$(BASE),subdir=schemas"; fi
 	@changed=$$(git diff --name-only --diff-filter=MD $(BASE) -- 'migrations/*.sql'); if [ -n "$$changed" ]; then echo "landed migrations changed: $$changed" >&2; exit 1; fi
@@ -150,6 +170,28 @@ $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_LINT_VERSION)"
 	@GOWORK=off GOBIN=$(ROOT)/bin/.install GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	@mv bin/.install/golangci-lint $@
+
+$(OAPI_CODEGEN):
+	@echo "building oapi-codegen $(OAPI_CODEGEN_VERSION)"
+	@GOWORK=off GOBIN=$(ROOT)/bin/.install GOFLAGS= go install github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@$(OAPI_CODEGEN_VERSION)
+	@mv bin/.install/oapi-codegen $@
+
+$(REDOCLY):
+	@echo "installing redocly $(REDOCLY_VERSION)"
+	@npm install --prefix bin/redocly-$(REDOCLY_VERSION) --no-audit --no-fund --loglevel=error @redocly/cli@$(REDOCLY_VERSION) >/dev/null
+
+$(REDOC)/bundles/redoc.standalone.js:
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20.19 or newer" >&2; exit 1; }
+	@echo "fetching redoc $(REDOC_VERSION)"
+	@mkdir -p $(REDOC)
+	@cd $(REDOC) && npm pack --silent redoc@$(REDOC_VERSION) >/dev/null && tar xzf redoc-$(REDOC_VERSION).tgz --strip-components=1 package/bundles package/LICENSE && rm redoc-$(REDOC_VERSION).tgz
+	@[ "$$(openssl dgst -sha256 -r $@ | cut -d' ' -f1)" = $(REDOC_SHA256) ] || { rm -f $@; echo "redoc $(REDOC_VERSION) is not what it was" >&2; exit 1; }
+	@touch $@
+
+$(SCHEMATHESIS):
+	@command -v python3 >/dev/null || { echo "python3 is missing" >&2; exit 1; }
+	@echo "installing schemathesis $(SCHEMATHESIS_VERSION)"
+	@python3 -m venv bin/schemathesis-$(SCHEMATHESIS_VERSION) && bin/schemathesis-$(SCHEMATHESIS_VERSION)/bin/pip install --quiet --disable-pip-version-check schemathesis==$(SCHEMATHESIS_VERSION)
 
 bin/protoc-gen-go:
 	@GOWORK=off GOBIN=$(ROOT)/bin go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)

@@ -6,12 +6,15 @@ require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/caarlos0/env/v11 v11.4.2
 	github.com/linkstream/linkstream/events v0.0.0
+	github.com/oapi-codegen/runtime v1.9.0
 	github.com/twmb/franz-go v1.22.3
 	github.com/valyala/fasthttp v1.78.0
 	golang.org/x/sys v0.50.0
 )
 
 require (
+	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/molecule-man/go-brrr v1.3.1 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect

@@ -76,6 +76,63 @@ func (LinkChanged_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{0, 0}
 }
 
+// How a visitor's query gets into the destination. Unspecified: not at all. Names
+// are compared decoded; both sides keep their spelling.
+type LinkChanged_ForwardQuery int32
+
+const (
+	LinkChanged_FORWARD_QUERY_UNSPECIFIED LinkChanged_ForwardQuery = 0
+	// Behind the destination's own parameters.
+	LinkChanged_FORWARD_QUERY_ADD LinkChanged_ForwardQuery = 1
+	// The same, and takes the place of parameters of the same name.
+	LinkChanged_FORWARD_QUERY_VISITOR_WINS LinkChanged_ForwardQuery = 2
+	// The same, without those that the destination has.
+	LinkChanged_FORWARD_QUERY_OWNER_WINS LinkChanged_ForwardQuery = 3
+)
+
+// Enum value maps for LinkChanged_ForwardQuery.
+var (
+	LinkChanged_ForwardQuery_name = map[int32]string{
+		0: "FORWARD_QUERY_UNSPECIFIED",
+		1: "FORWARD_QUERY_ADD",
+		2: "FORWARD_QUERY_VISITOR_WINS",
+		3: "FORWARD_QUERY_OWNER_WINS",
+	}
+	LinkChanged_ForwardQuery_value = map[string]int32{
+		"FORWARD_QUERY_UNSPECIFIED":  0,
+		"FORWARD_QUERY_ADD":          1,
+		"FORWARD_QUERY_VISITOR_WINS": 2,
+		"FORWARD_QUERY_OWNER_WINS":   3,
+	}
+)
+
+func (x LinkChanged_ForwardQuery) Enum() *LinkChanged_ForwardQuery {
+	p := new(LinkChanged_ForwardQuery)
+	*p = x
+	return p
+}
+
+func (x LinkChanged_ForwardQuery) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LinkChanged_ForwardQuery) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkstream_events_v1_link_changed_proto_enumTypes[1].Descriptor()
+}
+
+func (LinkChanged_ForwardQuery) Type() protoreflect.EnumType {
+	return &file_linkstream_events_v1_link_changed_proto_enumTypes[1]
+}
+
+func (x LinkChanged_ForwardQuery) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LinkChanged_ForwardQuery.Descriptor instead.
+func (LinkChanged_ForwardQuery) EnumDescriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{0, 1}
+}
+
 // LinkChanged is the whole state of one link after one mutation. Topic
 // linkstream.links.changelog.v1, compacted, keyed by link_id, so the newest
 // record of a key is all that a reader ever needs of that link.
@@ -117,9 +174,11 @@ type LinkChanged struct {
 	// Where an expired link leads instead of a 410; empty means nowhere.
 	FallbackUrl string `protobuf:"bytes,16,opt,name=fallback_url,json=fallbackUrl" json:"fallback_url,omitempty"`
 	// Hidden from the default list of the dashboard. It keeps redirecting.
-	Archived      bool                   `protobuf:"varint,17,opt,name=archived" json:"archived,omitempty"`
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=created_at,json=createdAt" json:"created_at,omitempty"`
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=updated_at,json=updatedAt" json:"updated_at,omitempty"`
+	Archived  bool                   `protobuf:"varint,17,opt,name=archived" json:"archived,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=created_at,json=createdAt" json:"created_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=updated_at,json=updatedAt" json:"updated_at,omitempty"`
+	// What becomes of the query that a visitor brings along.
+	ForwardQuery  LinkChanged_ForwardQuery `protobuf:"varint,20,opt,name=forward_query,json=forwardQuery,enum=linkstream.events.v1.LinkChanged_ForwardQuery" json:"forward_query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -287,6 +346,13 @@ func (x *LinkChanged) GetUpdatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *LinkChanged) GetForwardQuery() LinkChanged_ForwardQuery {
+	if x != nil {
+		return x.ForwardQuery
+	}
+	return LinkChanged_FORWARD_QUERY_UNSPECIFIED
+}
+
 // Address is what a visitor asks for.
 type Address struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -356,7 +422,7 @@ var File_linkstream_events_v1_link_changed_proto protoreflect.FileDescriptor
 
 const file_linkstream_events_v1_link_changed_proto_rawDesc = "" +
 	"\n" +
-	"'linkstream/events/v1/link_changed.proto\x12\x14linkstream.events.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf9\x06\n" +
+	"'linkstream/events/v1/link_changed.proto\x12\x14linkstream.events.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd3\b\n" +
 	"\vLinkChanged\x12\x17\n" +
 	"\alink_id\x18\x01 \x01(\fR\x06linkId\x12!\n" +
 	"\fworkspace_id\x18\x02 \x01(\fR\vworkspaceId\x127\n" +
@@ -382,12 +448,18 @@ const file_linkstream_events_v1_link_changed_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
-	"updated_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"R\n" +
+	"updated_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12S\n" +
+	"\rforward_query\x18\x14 \x01(\x0e2..linkstream.events.v1.LinkChanged.ForwardQueryR\fforwardQuery\"R\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fKIND_CREATED\x10\x01\x12\x10\n" +
 	"\fKIND_UPDATED\x10\x02\x12\x10\n" +
-	"\fKIND_DELETED\x10\x03\"L\n" +
+	"\fKIND_DELETED\x10\x03\"\x82\x01\n" +
+	"\fForwardQuery\x12\x1d\n" +
+	"\x19FORWARD_QUERY_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11FORWARD_QUERY_ADD\x10\x01\x12\x1e\n" +
+	"\x1aFORWARD_QUERY_VISITOR_WINS\x10\x02\x12\x1c\n" +
+	"\x18FORWARD_QUERY_OWNER_WINS\x10\x03\"L\n" +
 	"\aAddress\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x19\n" +
@@ -405,28 +477,30 @@ func file_linkstream_events_v1_link_changed_proto_rawDescGZIP() []byte {
 	return file_linkstream_events_v1_link_changed_proto_rawDescData
 }
 
-var file_linkstream_events_v1_link_changed_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_linkstream_events_v1_link_changed_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_linkstream_events_v1_link_changed_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_linkstream_events_v1_link_changed_proto_goTypes = []any{
 	(LinkChanged_Kind)(0),         // 0: linkstream.events.v1.LinkChanged.Kind
-	(*LinkChanged)(nil),           // 1: linkstream.events.v1.LinkChanged
-	(*Address)(nil),               // 2: linkstream.events.v1.Address
-	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
+	(LinkChanged_ForwardQuery)(0), // 1: linkstream.events.v1.LinkChanged.ForwardQuery
+	(*LinkChanged)(nil),           // 2: linkstream.events.v1.LinkChanged
+	(*Address)(nil),               // 3: linkstream.events.v1.Address
+	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
 }
 var file_linkstream_events_v1_link_changed_proto_depIdxs = []int32{
-	2, // 0: linkstream.events.v1.LinkChanged.address:type_name -> linkstream.events.v1.Address
-	2, // 1: linkstream.events.v1.LinkChanged.previous_address:type_name -> linkstream.events.v1.Address
+	3, // 0: linkstream.events.v1.LinkChanged.address:type_name -> linkstream.events.v1.Address
+	3, // 1: linkstream.events.v1.LinkChanged.previous_address:type_name -> linkstream.events.v1.Address
 	0, // 2: linkstream.events.v1.LinkChanged.kind:type_name -> linkstream.events.v1.LinkChanged.Kind
-	3, // 3: linkstream.events.v1.LinkChanged.changed_at:type_name -> google.protobuf.Timestamp
-	3, // 4: linkstream.events.v1.LinkChanged.starts_at:type_name -> google.protobuf.Timestamp
-	3, // 5: linkstream.events.v1.LinkChanged.expires_at:type_name -> google.protobuf.Timestamp
-	3, // 6: linkstream.events.v1.LinkChanged.created_at:type_name -> google.protobuf.Timestamp
-	3, // 7: linkstream.events.v1.LinkChanged.updated_at:type_name -> google.protobuf.Timestamp
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	4, // 3: linkstream.events.v1.LinkChanged.changed_at:type_name -> google.protobuf.Timestamp
+	4, // 4: linkstream.events.v1.LinkChanged.starts_at:type_name -> google.protobuf.Timestamp
+	4, // 5: linkstream.events.v1.LinkChanged.expires_at:type_name -> google.protobuf.Timestamp
+	4, // 6: linkstream.events.v1.LinkChanged.created_at:type_name -> google.protobuf.Timestamp
+	4, // 7: linkstream.events.v1.LinkChanged.updated_at:type_name -> google.protobuf.Timestamp
+	1, // 8: linkstream.events.v1.LinkChanged.forward_query:type_name -> linkstream.events.v1.LinkChanged.ForwardQuery
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_linkstream_events_v1_link_changed_proto_init() }
@@ -439,7 +513,7 @@ func file_linkstream_events_v1_link_changed_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkstream_events_v1_link_changed_proto_rawDesc), len(file_linkstream_events_v1_link_changed_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/linkstream/linkstream/loadtest/internal/apiclient"
 )
 
 // link is what these tests read of the API's answer.
@@ -36,6 +38,8 @@ type problem struct {
 var noFollow = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Timeout:       10 * time.Second,
+	// Two idle connections, as by default, would make most visits of a load open one.
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 }
 
 // call sends a request to the API and decodes the answer into out.
@@ -69,18 +73,32 @@ func (s *stack) call(t *testing.T, method, path, body string, out any) int {
 	return answer.StatusCode
 }
 
-// create makes a link, or fails the test.
-func (s *stack) create(t *testing.T, slug, destination string) link {
+// api is the client that is generated from the API's document.
+func (s *stack) api(t *testing.T) *apiclient.ClientWithResponses {
 	t.Helper()
-	body, err := json.Marshal(map[string]string{"slug": slug, "destination": destination})
+	client, err := apiclient.NewClientWithResponses(s.env["LINKSTREAM_API_URL"], apiclient.WithHTTPClient(noFollow),
+		apiclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "Bearer "+s.env["LINKSTREAM_API_KEY"])
+			return nil
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var made link
-	if status := s.call(t, http.MethodPost, "/v1/links", string(body), &made); status != http.StatusCreated {
-		t.Fatalf("creating %s: status %d", slug, status)
+	return client
+}
+
+// create makes a link, or fails the test.
+func (s *stack) create(t *testing.T, slug, destination string) link {
+	t.Helper()
+	answer, err := s.api(t).CreateLinkWithResponse(t.Context(), nil, apiclient.NewLinkBody{Destination: destination, Slug: &slug})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return made
+	made := answer.JSON201
+	if made == nil {
+		t.Fatalf("creating %s: status %d", slug, answer.StatusCode())
+	}
+	return link{ID: made.Id.String(), Slug: made.Slug, ShortURL: made.ShortUrl, Destination: made.Destination, Version: int(made.Version)}
 }
 
 // visit asks an edge for a slug and returns status, Location and which cache

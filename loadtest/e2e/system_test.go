@@ -17,23 +17,30 @@ import (
 // TestWholeSystem is one story in chapters on one stack, because starting it is
 // what takes long. Each chapter makes its own links.
 //
-// Guards I11.
+// Guards I11, I30.
 func TestWholeSystem(t *testing.T) {
 	s := newStack(t)
 	if got := len(s.edges()); got != 4 {
 		t.Fatalf("%d edges, want 4: %v", got, s.edges())
 	}
 	t.Run("a link's life is seen by every edge", s.life)
+	t.Run("a renamed link frees its slug and keeps its clicks", s.renamed)
 	t.Run("a thousand redirects are a thousand clicks", s.thousand)
 	t.Run("HEAD is no click", s.head)
 	t.Run("bad input stores nothing", s.badInput)
 	t.Run("undecodable records go to the dead topics", s.poison)
 	t.Run("a killed process is back within a second", s.killed)
+	t.Run("what an edge answered is counted once, whatever is killed", s.killedUnderLoad)
 	t.Run("a held process stays away, and links it served go on", s.held)
 	t.Run("an edit is followed while nobody updates the region's Redis", s.unattended)
 	t.Run("a wiped Redis is refilled from the changelog", s.wiped)
+	t.Run("a purge is confirmed, and what it purged is gone", s.purged)
+	t.Run("a purge says that an edge is silent", s.purgedSilent)
+	t.Run("a pre-warmed link is in every memory", s.prewarmed)
+	t.Run("a purge needs nothing but links and the edges", s.purgedAlone)
 	t.Run("the ledger adds up", s.ledger)
 	t.Run("the dashboard and the API share an address", s.dashboard)
+	t.Run("a foreign tester finds nothing", s.foreign)
 	t.Run("malformed settings stop the start with a list", s.settings)
 	t.Run("a second stack on the same folder is refused", s.second)
 	t.Run("a restart keeps everything and leaves nothing behind", s.restart)

@@ -32,6 +32,13 @@ report in LINKSTREAM_LOAD_RESULTS (default loadtest/results).
   LINKSTREAM_LOAD_RATE      redirects a second (default 500)
   LINKSTREAM_LOAD_DURATION  how long (default 10s)
 
+  api      makes links through the API of the stack that "make run" has started, first
+           one by one, then 1,000 at a time, as fast as they are taken; after each the
+           outbox has to be empty within two seconds
+
+  LINKSTREAM_LOAD_DURATION  how long each half is (default 10s)
+  LINKSTREAM_LOAD_METRICS   the links service's metrics (default: the local stack's)
+
   edge     one edge, which records its clicks, against nginx with a constant answer,
            in turn, each alone on one processor with the load on another; then the
            edge's latency at half of its maximum rate. It starts all it needs itself
@@ -52,6 +59,14 @@ type steadyConfig struct {
 	APIKey   string        `env:"LINKSTREAM_API_KEY"`
 	EdgeURLs []string      `env:"LINKSTREAM_EDGE_URLS"`
 	Rate     int           `env:"LINKSTREAM_LOAD_RATE" envDefault:"500"`
+	Duration time.Duration `env:"LINKSTREAM_LOAD_DURATION" envDefault:"10s"`
+	Results  string        `env:"LINKSTREAM_LOAD_RESULTS" envDefault:"loadtest/results"`
+}
+
+type apiConfig struct {
+	APIURL   string        `env:"LINKSTREAM_API_URL"`
+	APIKey   string        `env:"LINKSTREAM_API_KEY"`
+	Metrics  string        `env:"LINKSTREAM_LOAD_METRICS"`
 	Duration time.Duration `env:"LINKSTREAM_LOAD_DURATION" envDefault:"10s"`
 	Results  string        `env:"LINKSTREAM_LOAD_RESULTS" envDefault:"loadtest/results"`
 }
@@ -89,10 +104,12 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	switch args[0] {
 	case "steady":
 		return steady(ctx, environ, stdout)
+	case "api":
+		return api(ctx, environ, stdout)
 	case "edge":
 		return edge(ctx, environ, stdout)
 	}
-	return fmt.Errorf("there is no scenario %q: there are steady and edge", args[0])
+	return fmt.Errorf("there is no scenario %q: there are steady, api and edge", args[0])
 }
 
 func steady(ctx context.Context, environ []string, stdout io.Writer) error {
@@ -112,8 +129,31 @@ func steady(ctx context.Context, environ []string, stdout io.Writer) error {
 	return result.Verdict()
 }
 
-// readSteady takes dev.env as it is while the stack runs, under what is set.
-func readSteady(environ []string) (steadyConfig, error) {
+func api(ctx context.Context, environ []string, stdout io.Writer) error {
+	c, err := env.ParseAsWithOptions[apiConfig](env.Options{Environment: devEnv(environ)})
+	if err != nil {
+		return err
+	}
+	if c.APIURL == "" || c.APIKey == "" {
+		return errors.New("no running stack: start one with `make run`, or set LINKSTREAM_API_URL and LINKSTREAM_API_KEY")
+	}
+	if c.Duration < time.Second || c.Duration > time.Minute {
+		return errors.New("LINKSTREAM_LOAD_DURATION must be from 1s to 1m")
+	}
+	result, err := scenario.API{
+		URL: c.APIURL, Key: c.APIKey, Metrics: c.Metrics, Duration: c.Duration, Command: command(environ, "api"),
+	}.Run(ctx, stdout)
+	if err != nil {
+		return err
+	}
+	if err := result.Write(c.Results, stdout); err != nil {
+		return err
+	}
+	return result.Verdict()
+}
+
+// devEnv takes dev.env as it is while the stack runs, under what is set.
+func devEnv(environ []string) map[string]string {
 	values := map[string]string{}
 	if text, err := os.ReadFile(".local/dev.env"); err == nil {
 		for line := range strings.Lines(string(text)) {
@@ -123,7 +163,11 @@ func readSteady(environ []string) (steadyConfig, error) {
 		}
 	}
 	maps.Copy(values, env.ToMap(environ))
-	c, err := env.ParseAsWithOptions[steadyConfig](env.Options{Environment: values})
+	return values
+}
+
+func readSteady(environ []string) (steadyConfig, error) {
+	c, err := env.ParseAsWithOptions[steadyConfig](env.Options{Environment: devEnv(environ)})
 	if err != nil {
 		return c, err
 	}

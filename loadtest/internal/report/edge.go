@@ -231,7 +231,7 @@ func (e *Edge) Write(folder string, stdout io.Writer) error {
 func (e *Edge) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The edge against nginx, by number of links\n\n"+
-		"- commit %s, %s\n- %s\n- `%s`\n- %d connections; latencies in µs, open loop in bursts of %d at half of the maximum rate, from the time a request was due\n\n",
+		"- commit %s, %s\n- %s\n- `%s`\n- %d connections; latencies in µs, open loop in bursts of %d, hits at half of the maximum rate and the mix at a quarter, from the time a request was due\n\n",
 		e.Commit, e.Started.Format(time.RFC3339), e.Machine, e.Command, e.Connections, e.Burst)
 	b.WriteString("| links | warm | edge/s | nginx/s | ratio (range) | ratio by CPU | L1 hits p50 / p95 / p99 / p99.9 | mix L1 / L2 / origin % | mix p50 / p95 / p99 / p99.9 | edge RSS MB (L1) |\n" +
 		"|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")

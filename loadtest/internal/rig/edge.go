@@ -48,8 +48,8 @@ func parseMetrics(text []byte) (Metrics, error) {
 const (
 	ClicksAccepted = "clicks_accepted_total"
 	ClicksProduced = "clicks_produced_total"
-	ClicksFull     = `clicks_dropped_total{reason="buffer_full"}`
-	ClicksFailed   = `clicks_dropped_total{reason="produce_error"}`
+	ClicksFull     = `clicks_dropped_total{reason="journal_full"}`
+	ClicksDisk     = `clicks_dropped_total{reason="journal_disk"}`
 )
 
 // Settle waits until the edge has handed over every click, so that what is
@@ -63,7 +63,7 @@ func (r *Rig) Settle(ctx context.Context, limit time.Duration) (Metrics, error) 
 		if m, err = r.EdgeMetrics(ctx); err != nil {
 			return err
 		}
-		if left := m[ClicksAccepted] - m[ClicksProduced] - m[ClicksFull] - m[ClicksFailed]; left > 0 {
+		if left := m[ClicksAccepted] - m[ClicksProduced] - m[ClicksFull] - m[ClicksDisk]; left > 0 {
 			return fmt.Errorf("%.0f clicks are not handed over", left)
 		}
 		return nil

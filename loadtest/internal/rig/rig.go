@@ -187,10 +187,14 @@ func (r *Rig) startStores(ctx context.Context) error {
 	})
 }
 
+// tokenPepper is the secret of a service that lives for one run.
+const tokenPepper = "load-test-pepper-of-no-use-elsewhere"
+
 // prepareStores migrates what the edge and the origin need, and makes the
 // workspace that owns the links.
 func (r *Rig) prepareStores(ctx context.Context) error {
 	env := map[string]string{
+		"LINKSTREAM_TOKEN_PEPPER":  tokenPepper,
 		"LINKSTREAM_POSTGRES_URL":  r.stores["LINKSTREAM_POSTGRES_URL"],
 		"LINKSTREAM_KAFKA_BROKERS": r.stores["LINKSTREAM_KAFKA_BROKERS"],
 	}
@@ -218,6 +222,7 @@ func (r *Rig) startServices(ctx context.Context) error {
 		"LINKSTREAM_HTTP_ADDR":      r.addr(portLinks),
 		"LINKSTREAM_RPC_ADDR":       r.addr(portRPC),
 		"LINKSTREAM_ADMIN_ADDR":     r.addr(adminLinks),
+		"LINKSTREAM_TOKEN_PEPPER":   tokenPepper,
 		"LINKSTREAM_POSTGRES_URL":   r.stores["LINKSTREAM_POSTGRES_URL"],
 		"LINKSTREAM_KAFKA_BROKERS":  r.stores["LINKSTREAM_KAFKA_BROKERS"],
 		"LINKSTREAM_DEFAULT_DOMAIN": Domain,
@@ -249,7 +254,10 @@ func (r *Rig) StartEdge(ctx context.Context) error {
 		}
 		r.running = slices.DeleteFunc(r.running, func(p *process) bool { return p == r.edge })
 	}
-	var err error
+	journal, err := os.MkdirTemp(r.dir, "journal-") // counts go on in a journal, so each edge has its own
+	if err != nil {
+		return fmt.Errorf("making the journal's directory: %w", err)
+	}
 	r.edge, err = r.start(r.Target, "redirect", map[string]string{
 		"GOMAXPROCS":                "1",
 		"LINKSTREAM_REGION":         region,
@@ -260,6 +268,7 @@ func (r *Rig) StartEdge(ctx context.Context) error {
 		"LINKSTREAM_ORIGIN_URL":     "http://" + r.addr(portRPC),
 		"LINKSTREAM_KAFKA_BROKERS":  r.stores["LINKSTREAM_KAFKA_BROKERS"],
 		"LINKSTREAM_DEFAULT_DOMAIN": Domain,
+		"LINKSTREAM_JOURNAL_DIR":    journal,
 	}, filepath.Join(r.bin, "redirect"))
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/linkstream/linkstream/loadtest/internal/apiclient"
 )
 
 // pollEvery is how often something awaited is asked for.
@@ -19,15 +21,24 @@ type client struct {
 }
 
 func (c *client) create(ctx context.Context, destination string) (slug, id string, err error) {
-	body, err := json.Marshal(map[string]string{"destination": destination, "title": "load test"})
+	api, err := apiclient.NewClientWithResponses(c.url, apiclient.WithRequestEditorFn(c.authorize))
 	if err != nil {
-		return "", "", fmt.Errorf("encoding the link: %w", err)
+		return "", "", fmt.Errorf("making the API's client: %w", err)
 	}
-	var link struct{ ID, Slug string }
-	if err := c.call(ctx, http.MethodPost, "/v1/links", body, http.StatusCreated, &link); err != nil {
-		return "", "", err
+	title := "load test"
+	answer, err := api.CreateLinkWithResponse(ctx, nil, apiclient.NewLinkBody{Destination: destination, Title: &title})
+	switch {
+	case err != nil:
+		return "", "", fmt.Errorf("making a link: %w", err)
+	case answer.JSON201 == nil:
+		return "", "", fmt.Errorf("making a link: status %d: %s", answer.StatusCode(), answer.Body)
 	}
-	return link.Slug, link.ID, nil
+	return answer.JSON201.Slug, answer.JSON201.Id.String(), nil
+}
+
+func (c *client) authorize(_ context.Context, request *http.Request) error {
+	request.Header.Set("Authorization", "Bearer "+c.key)
+	return nil
 }
 
 // waitForLink asks by HEAD until the address redirects.
@@ -120,4 +131,18 @@ func (c *client) call(ctx context.Context, method, path string, body []byte, wan
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	return nil
+}
+
+// get reads a page.
+func get(ctx context.Context, address string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("building the request: %w", err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", address, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	return io.ReadAll(answer.Body)
 }

@@ -43,6 +43,10 @@ type Identity struct {
 	Scopes  []Scope
 	// Email is set for a dashboard session only.
 	Email string
+	// RateCapacity (requests) and RateRefillPerSecond are the API key's own limit; zero
+	// when it has none, and for sessions.
+	RateCapacity        int
+	RateRefillPerSecond float64
 }
 
 // May says whether the identity has a scope.

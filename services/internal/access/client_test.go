@@ -24,6 +24,8 @@ type links struct {
 	accessv1connect.UnimplementedAccessServiceHandler
 	asked   atomic.Int64
 	revoked atomic.Bool
+	// capacity of the token's own limit, which fills in 20 seconds; 0 for none.
+	capacity atomic.Int32
 }
 
 var workspace = uuid.MustParse("01a22bda-e2d3-7cc9-836b-3e71dca00ea4")
@@ -33,7 +35,10 @@ func (l *links) Authenticate(_ context.Context, in *accessv1.AuthenticateRequest
 	if in.GetToken() != "ls_key_good" || l.revoked.Load() {
 		return nil, connect.NewError(connect.CodeUnauthenticated, "no")
 	}
-	return &accessv1.AuthenticateResponse{WorkspaceId: workspace[:], SubjectId: workspace[:], Scopes: []string{"links:read"}}, nil
+	return &accessv1.AuthenticateResponse{
+		WorkspaceId: workspace[:], SubjectId: workspace[:], Scopes: []string{"links:read"},
+		RateCapacity: l.capacity.Load(), RateRefillPerSecond: float64(l.capacity.Load()) / 20,
+	}, nil
 }
 
 func (l *links) LogOut(context.Context, *accessv1.LogOutRequest) (*accessv1.LogOutResponse, error) {
@@ -73,6 +78,23 @@ func TestAnAnswerIsRememberedAndARevocationNoticedWithinASecond(t *testing.T) {
 	})
 	if took := time.Since(began); took > access.CacheTTL+time.Second {
 		t.Errorf("noticed after %v", took)
+	}
+}
+
+func TestAKeysOwnLimitComesAlongAndChangesWithinASecond(t *testing.T) {
+	l, server := serve(t)
+	client := access.NewClient(server.URL)
+	if id, err := client.Authenticate(t.Context(), "ls_key_good"); err != nil || id.RateCapacity != 0 || id.RateRefillPerSecond != 0 {
+		t.Fatalf("%+v, %v; want no limit", id, err)
+	}
+	l.capacity.Store(10)
+	began := time.Now()
+	facttest.Eventually(t, "the limit is known", func() bool {
+		id, err := client.Authenticate(t.Context(), "ls_key_good")
+		return err == nil && id.RateCapacity == 10 && id.RateRefillPerSecond == 0.5
+	})
+	if took := time.Since(began); took > access.CacheTTL+time.Second {
+		t.Errorf("known after %v", took)
 	}
 }
 

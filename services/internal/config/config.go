@@ -125,6 +125,8 @@ func wanted(t reflect.Type) string {
 		return "a list of networks such as 10.0.0.0/8,192.168.0.0/16"
 	case "int", "int16", "int32", "int64", "uint16", "uint64":
 		return "a whole number"
+	case "float64":
+		return "a number"
 	default:
 		return "a valid " + t.String()
 	}

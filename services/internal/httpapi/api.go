@@ -36,6 +36,24 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (*access.Identity, error)
 }
 
+// Limits says how often an API may be called. Both are asked before the operation runs,
+// set the headers of a limited answer, and return the problem that refuses the call, or
+// nil.
+type Limits interface {
+	// Caller is asked for a request whose token is somebody's, before its scope is looked
+	// at. The operation gets the context that is returned.
+	Caller(ctx huma.Context, id *access.Identity) (huma.Context, *Problem)
+	// Stranger is asked for a request that brought no token, or one that is nobody's,
+	// before it is told so.
+	Stranger(ctx huma.Context) *Problem
+}
+
+// Option changes what New makes.
+type Option func(*authentication)
+
+// Limited puts limits on every operation.
+func Limited(l Limits) Option { return func(a *authentication) { a.limits = l } }
+
 // setHuma sets what huma lets us set in package variables only. They are the same
 // for every API of a process, and set once, because other APIs may be in use.
 //
@@ -63,8 +81,9 @@ func jsonFormat() huma.Format {
 	return format
 }
 
-// New returns an API on mux. Its OpenAPI document is served at /openapi.json.
-func New(mux *http.ServeMux, title, version string, auth Authenticator, log *slog.Logger) huma.API {
+// New returns an API on mux. Its OpenAPI document is served at /openapi.json, and says
+// of each operation that it may be limited.
+func New(mux *http.ServeMux, title, version string, auth Authenticator, log *slog.Logger, options ...Option) huma.API {
 	setHuma()
 	config := huma.DefaultConfig(title, version)
 	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
@@ -75,51 +94,105 @@ func New(mux *http.ServeMux, title, version string, auth Authenticator, log *slo
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		scheme: {Type: "http", Scheme: "bearer", Description: "An API key (ls_key_...) or a session token."},
 	}
+	config.OnAddOperation = append(config.OnAddOperation, describeLimit)
 	api := humago.New(mux, config)
-	api.UseMiddleware(checkQuery(api, log), authenticate(api, auth, log))
+	a := &authentication{api: api, auth: auth, limits: unlimited{}, log: log}
+	for _, option := range options {
+		option(a)
+	}
+	api.UseMiddleware(checkQuery(api, log), a.check)
 	return api
 }
+
+// describeLimit adds the answer 429, which looks like the operation's other problems.
+func describeLimit(_ *huma.OpenAPI, op *huma.Operation) {
+	const status, like = "429", "401"
+	if op.Responses[like] == nil || op.Responses[status] != nil {
+		return
+	}
+	limited := *op.Responses[like]
+	limited.Description = http.StatusText(http.StatusTooManyRequests)
+	limited.Headers = map[string]*huma.Param{
+		"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger}, Description: "Seconds after which the call would be allowed"},
+	}
+	op.Responses[status] = &limited
+}
+
+// unlimited is an API without limits.
+type unlimited struct{}
+
+func (unlimited) Caller(ctx huma.Context, _ *access.Identity) (huma.Context, *Problem) {
+	return ctx, nil
+}
+func (unlimited) Stranger(huma.Context) *Problem { return nil }
 
 // Needs is the Security of an operation that needs a scope.
 func Needs(s access.Scope) []map[string][]string {
 	return []map[string][]string{{scheme: {string(s)}}}
 }
 
-func authenticate(api huma.API, auth Authenticator, log *slog.Logger) func(huma.Context, func(huma.Context)) {
-	refuse := func(ctx huma.Context, p *Problem) {
-		if p.Status == http.StatusUnauthorized {
-			ctx.SetHeader("WWW-Authenticate", "Bearer")
-		}
-		if err := huma.WriteErr(api, ctx, p.Status, p.Detail); err != nil {
-			log.DebugContext(ctx.Context(), "answer not written", "err", err)
-		}
+// authentication decides who may call.
+type authentication struct {
+	api    huma.API
+	auth   Authenticator
+	limits Limits
+	log    *slog.Logger
+}
+
+func (a *authentication) check(ctx huma.Context, next func(huma.Context)) {
+	needed, ok := neededScope(ctx.Operation())
+	if !ok {
+		a.refuse(ctx, NewProblem(http.StatusForbidden, "forbidden", "This operation names no scope."))
+		return
 	}
-	return func(ctx huma.Context, next func(huma.Context)) {
-		needed, ok := neededScope(ctx.Operation())
-		if !ok {
-			refuse(ctx, NewProblem(http.StatusForbidden, "forbidden", "This operation names no scope."))
-			return
+	token, ok := bearer(ctx.Header("Authorization"))
+	if !ok {
+		a.stranger(ctx, "Send an API key as `Authorization: Bearer KEY`.")
+		return
+	}
+	asking, cancel := context.WithTimeout(ctx.Context(), authTimeout)
+	id, err := a.auth.Authenticate(asking, token)
+	cancel()
+	switch {
+	case errors.Is(err, access.ErrUnauthenticated):
+		a.stranger(ctx, "The API key is unknown or revoked.")
+		return
+	case err != nil:
+		a.log.ErrorContext(ctx.Context(), "token not checked", "request_id", RequestID(ctx.Context()), "err", err)
+		ctx.SetHeader("Retry-After", "1")
+		if err := huma.WriteErr(a.api, ctx, http.StatusServiceUnavailable, ""); err != nil {
+			a.log.DebugContext(ctx.Context(), "answer not written", "err", err)
 		}
-		token, ok := bearer(ctx.Header("Authorization"))
-		if !ok {
-			refuse(ctx, NewProblem(http.StatusUnauthorized, "unauthenticated", "Send an API key as `Authorization: Bearer KEY`."))
-			return
-		}
-		asking, cancel := context.WithTimeout(ctx.Context(), authTimeout)
-		id, err := auth.Authenticate(asking, token)
-		cancel()
-		switch {
-		case errors.Is(err, access.ErrUnauthenticated):
-			refuse(ctx, NewProblem(http.StatusUnauthorized, "unauthenticated", "The API key is unknown or revoked."))
-		case err != nil:
-			log.ErrorContext(ctx.Context(), "token not checked", "request_id", RequestID(ctx.Context()), "err", err)
-			ctx.SetHeader("Retry-After", "1")
-			refuse(ctx, NewProblem(http.StatusServiceUnavailable, "unavailable", ""))
-		case !id.May(needed):
-			refuse(ctx, NewProblem(http.StatusForbidden, "forbidden", "The API key lacks the scope "+string(needed)+"."))
-		default:
-			next(huma.WithContext(ctx, access.WithIdentity(ctx.Context(), id)))
-		}
+		return
+	}
+	ctx, problem := a.limits.Caller(ctx, id)
+	switch {
+	case problem != nil:
+		a.refuse(ctx, problem)
+	case !id.May(needed):
+		a.refuse(ctx, NewProblem(http.StatusForbidden, "forbidden", "The API key lacks the scope "+string(needed)+"."))
+	default:
+		next(huma.WithContext(ctx, access.WithIdentity(ctx.Context(), id)))
+	}
+}
+
+// stranger refuses a request that no token vouches for.
+func (a *authentication) stranger(ctx huma.Context, detail string) {
+	if problem := a.limits.Stranger(ctx); problem != nil {
+		a.refuse(ctx, problem)
+		return
+	}
+	ctx.SetHeader("WWW-Authenticate", "Bearer")
+	a.refuse(ctx, NewProblem(http.StatusUnauthorized, "unauthenticated", detail))
+}
+
+func (a *authentication) refuse(ctx huma.Context, p *Problem) {
+	answer := *p
+	answer.RequestID = RequestID(ctx.Context())
+	ctx.SetHeader("Content-Type", answer.ContentType(""))
+	ctx.SetStatus(answer.Status)
+	if err := json.NewEncoder(ctx.BodyWriter()).Encode(&answer); err != nil {
+		a.log.DebugContext(ctx.Context(), "answer not written", "err", err)
 	}
 }
 

@@ -1,16 +1,19 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -48,6 +51,7 @@ func api(t *testing.T, log *slog.Logger) *httptest.Server {
 	a := httpapi.New(mux, "test", "v1", keys{}, log)
 	huma.Register(a, huma.Operation{
 		OperationID: "make-thing", Method: http.MethodPost, Path: "/v1/things", Security: httpapi.Needs(access.LinksWrite),
+		BodyReadTimeout: 200 * time.Millisecond,
 	}, func(ctx context.Context, in *thing) (*struct{}, error) {
 		if _, err := access.FromContext(ctx); err != nil {
 			return nil, err
@@ -136,9 +140,37 @@ func TestErrorsAreProblems(t *testing.T) {
 	check("panic", "POST", "/v1/things", "writer", js, `{"name":"panic"}`, 500, "internal")
 	check("no such path", "GET", "/v1/nothing", "writer", js, "", 404, "not_found")
 	check("no such method", "PUT", "/v1/things", "writer", js, "", 405, "method_not_allowed")
-	if !strings.Contains(logged.String(), "at the disco") {
-		t.Error("the panic is not in the log")
+	if n := strings.Count(logged.String(), "at the disco"); n != 1 || !strings.Contains(logged.String(), `"request_id":"req-1"`) {
+		t.Errorf("the panic is in the log %d times", n)
 	}
+}
+
+// A slow client is cut off, and one that hangs up halfway has asked for nothing.
+func TestABodyThatDoesNotCome(t *testing.T) {
+	server := api(t, slog.New(slog.DiscardHandler))
+	check := func(name string, hangUp bool, wantStatus int, wantCode string) {
+		t.Helper()
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		_, _ = io.WriteString(conn, "POST /v1/things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer writer\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"name\":")
+		if hangUp {
+			_ = conn.(*net.TCPConn).CloseWrite()
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer func() { _ = answer.Body.Close() }()
+		var problem httpapi.Problem
+		if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || answer.StatusCode != wantStatus || problem.Code != wantCode || problem.Status != wantStatus {
+			t.Errorf("%s: got %d %+v, %v", name, answer.StatusCode, problem, err)
+		}
+	}
+	check("slow", false, http.StatusRequestTimeout, "request_timeout")
+	check("hangs up", true, http.StatusBadRequest, "malformed")
 }
 
 // An answer that breaks off must not look whole: half a list is a wrong list.

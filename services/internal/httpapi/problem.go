@@ -59,21 +59,42 @@ func Write(ctx context.Context, w http.ResponseWriter, p *Problem) {
 	_ = json.NewEncoder(w).Encode(&answer) // the client is gone: nobody to tell
 }
 
+// WriteProblem writes a problem from a middleware of an API, where huma.WriteErr would
+// know its status only.
+func WriteProblem(api huma.API, ctx huma.Context, p *Problem) error {
+	answer := *p
+	answer.RequestID = RequestID(ctx.Context())
+	ctx.SetHeader("Content-Type", answer.ContentType(""))
+	ctx.SetStatus(answer.Status)
+	return api.Marshal(ctx.BodyWriter(), "application/json", &answer)
+}
+
+// FieldErrors are what huma's validation found wrong, field by field.
+func FieldErrors(errs []error) []FieldError {
+	var fields []FieldError
+	for _, err := range errs {
+		if detailer, ok := err.(huma.ErrorDetailer); ok {
+			fields = append(fields, fieldError(detailer.ErrorDetail()))
+		}
+	}
+	return fields
+}
+
 // newError is what huma calls for the errors it finds itself, and for errors of
 // handlers that are no Problem.
 func newError(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
-	p := NewProblem(status, codeFor(status), message)
-	if ctx != nil {
-		p.RequestID = RequestID(ctx.Context())
+	if status == http.StatusUnprocessableEntity && unreadable(errs) {
+		status = http.StatusBadRequest
 	}
+	p := NewProblem(status, codeFor(status), message)
 	if status == http.StatusUnprocessableEntity {
-		for _, err := range errs {
-			if detailer, ok := err.(huma.ErrorDetailer); ok {
-				p.Errors = append(p.Errors, fieldError(detailer.ErrorDetail()))
-			}
-		}
+		p.Errors = FieldErrors(errs)
 	}
 	switch {
+	case message == bodyUnread:
+		p = NewProblem(http.StatusBadRequest, "malformed", "The body broke off before its end.")
+	case status == http.StatusRequestTimeout:
+		p.Detail = "The body came too slowly."
 	case status == http.StatusBadRequest && message == validationFailed:
 		p.Detail = "The body is not what it should be: " + firstMessage(errs) + "."
 	case status == http.StatusUnsupportedMediaType:
@@ -83,11 +104,27 @@ func newError(ctx huma.Context, status int, message string, errs ...error) huma.
 	case status >= http.StatusInternalServerError:
 		p.Detail = "Something went wrong here. The request can be tried again; if it goes on, quote the request id."
 	}
+	if ctx != nil {
+		p.RequestID = RequestID(ctx.Context())
+	}
 	return p
 }
 
-// validationFailed is what huma says of every request it refuses.
-const validationFailed = "validation failed"
+// What huma says: of every request it refuses, and of a body whose sender hung up.
+const (
+	validationFailed = "validation failed"
+	bodyUnread       = "cannot read request body"
+)
+
+// unreadable says whether what is wrong is that the body is no JSON: of an operation
+// that validates its body itself, huma reports that like a field.
+func unreadable(errs []error) bool {
+	if len(errs) != 1 {
+		return false
+	}
+	message := firstMessage(errs)
+	return strings.HasPrefix(message, "invalid character ") || message == "unexpected end of JSON input" || message == errNotUTF8.Error()
+}
 
 func firstMessage(errs []error) string {
 	for _, err := range errs {
@@ -165,10 +202,8 @@ func codeFor(status int) string {
 		return "not_found"
 	case http.StatusMethodNotAllowed:
 		return "method_not_allowed"
-	case http.StatusConflict:
-		return "conflict"
-	case http.StatusPreconditionFailed:
-		return "precondition_failed"
+	case http.StatusRequestTimeout:
+		return "request_timeout"
 	case http.StatusRequestEntityTooLarge:
 		return "body_too_large"
 	case http.StatusUnsupportedMediaType:

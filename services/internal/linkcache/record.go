@@ -25,10 +25,14 @@ type Flags uint16
 
 // The flags of version 1 of the record. New ones are only ever added.
 const (
+	// At most one of these is set: what becomes of a visitor's query.
+	FlagForwardAdd         Flags = 1 << 3
+	FlagForwardVisitorWins Flags = 1 << 4
+	FlagForwardOwnerWins   Flags = 1 << 5
 	// FlagDeleted marks what is left of a deleted or moved link: its revision.
 	FlagDeleted Flags = 1 << 15
 	// KnownFlags are all that this release understands.
-	KnownFlags = FlagDeleted
+	KnownFlags = FlagForwardAdd | FlagForwardVisitorWins | FlagForwardOwnerWins | FlagDeleted
 )
 
 // DefaultStatus is the status of a record without `s`.
@@ -90,6 +94,7 @@ func fromLinkChanged(ev *eventspb.LinkChanged) (Record, error) {
 		StartsAt:    millis(ev.GetStartsAt()),
 		ExpiresAt:   millis(ev.GetExpiresAt()),
 		Fallback:    ev.GetFallbackUrl(),
+		Flags:       forward(ev.GetForwardQuery()),
 	}
 	if status := int(ev.GetStatusCode()); status != DefaultStatus {
 		r.Status = status
@@ -98,6 +103,20 @@ func fromLinkChanged(ev *eventspb.LinkChanged) (Record, error) {
 		return marker(r), nil
 	}
 	return r, nil
+}
+
+// forward maps a mode that is not known to none: the target is the owner's alone then.
+func forward(mode eventspb.LinkChanged_ForwardQuery) Flags {
+	switch mode {
+	case eventspb.LinkChanged_FORWARD_QUERY_ADD:
+		return FlagForwardAdd
+	case eventspb.LinkChanged_FORWARD_QUERY_VISITOR_WINS:
+		return FlagForwardVisitorWins
+	case eventspb.LinkChanged_FORWARD_QUERY_OWNER_WINS:
+		return FlagForwardOwnerWins
+	case eventspb.LinkChanged_FORWARD_QUERY_UNSPECIFIED:
+	}
+	return 0
 }
 
 func marker(r Record) Record {

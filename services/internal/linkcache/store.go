@@ -63,15 +63,15 @@ func (s *Store) Put(ctx context.Context, entries []Entry) ([]Outcome, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	outcomes, err := s.put(ctx, entries)
+	outcomes, err := s.write(ctx, entries, put)
 	if err != nil {
 		return nil, fmt.Errorf("writing %d link records: %w", len(entries), err)
 	}
 	return outcomes, nil
 }
 
-func (s *Store) put(ctx context.Context, entries []Entry) ([]Outcome, error) {
-	results, err := s.run(ctx, entries, put.EvalSha)
+func (s *Store) write(ctx context.Context, entries []Entry, script *redis.Script) ([]Outcome, error) {
+	results, err := s.run(ctx, entries, script.EvalSha)
 	if err != nil && !redis.HasErrorPrefix(err, noScript) {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *Store) put(ctx context.Context, entries []Entry) ([]Outcome, error) {
 	for i, at := range again {
 		rest[i] = entries[at]
 	}
-	results, err = s.run(ctx, rest, put.Eval)
+	results, err = s.run(ctx, rest, script.Eval)
 	if err != nil {
 		return nil, err
 	}

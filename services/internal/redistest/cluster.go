@@ -160,17 +160,31 @@ func (c *Cluster) await(tb testing.TB, command, line string, nodes []*clusterNod
 // when the others have noticed, after a second or two.
 func (c *Cluster) KillPrimary(tb testing.TB, key string) {
 	tb.Helper()
+	c.nodes[c.primary(tb, key)].process.Kill()
+}
+
+// Detach makes the replica of the primary that holds key stop following it: what is
+// written from now on is lost when it takes over. It is for shards that have not
+// failed over yet.
+func (c *Cluster) Detach(tb testing.TB, key string) {
+	tb.Helper()
+	i := c.primary(tb, key)
+	detach(tb, c.nodes[i].client, c.nodes[shards+i].client)
+}
+
+func (c *Cluster) primary(tb testing.TB, key string) int {
+	tb.Helper()
 	primary, err := c.Client(tb).MasterForKey(tb.Context(), key)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for _, n := range c.nodes {
+	for i, n := range c.nodes {
 		if n.addr == primary.Options().Addr {
-			n.process.Kill()
-			return
+			return i
 		}
 	}
 	tb.Fatalf("the primary of %s is at %s, which is none of this cluster", key, primary.Options().Addr)
+	return 0
 }
 
 // Client returns a client that is closed with the test. It reads from primaries.

@@ -18,18 +18,15 @@ type Server struct {
 	// URL is what a service is configured with.
 	URL string
 
-	addr    string
-	process *testproc.Process
+	addr     string
+	settings []string // more arguments
+	process  *testproc.Process
 }
 
 // Start starts an empty Redis that ends with the test.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
-	s := &Server{addr: testproc.FreeAddr(tb)}
-	s.URL = "redis://" + s.addr
-	s.Restart(tb)
-	tb.Cleanup(func() { s.process.Kill() })
-	return s
+	return startWith(tb)
 }
 
 // Kill ends the Redis with SIGKILL: its data is gone.
@@ -46,7 +43,8 @@ func (s *Server) Restart(tb testing.TB) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), program, "--port", port, "--bind", host, "--save", "", "--appendonly", "no", "--dir", tb.TempDir())
+	arguments := append([]string{"--port", port, "--bind", host, "--save", "", "--appendonly", "no", "--dir", tb.TempDir()}, s.settings...)
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), program, arguments...)
 	client := s.Client(tb)
 	s.process, err = testproc.Start(cmd, func(ctx context.Context) error { return client.Ping(ctx).Err() })
 	if err != nil {
@@ -68,3 +66,10 @@ func (s *Server) Client(tb testing.TB) *redis.Client {
 	}
 	return client
 }
+
+// Pause stops the Redis without ending it, as a hung machine would; Resume lets it go
+// on.
+func (s *Server) Pause() { s.process.Pause() }
+
+// Resume undoes Pause.
+func (s *Server) Resume() { s.process.Resume() }

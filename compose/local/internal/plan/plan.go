@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,9 @@ const (
 
 // DefaultDomain is the short domain of the first workspace.
 const DefaultDomain = "localhost"
+
+// TokenPepper is the secret of local stacks. It guards nothing: whoever reaches their database owns the machine.
+const TokenPepper = "local-stack-pepper-of-no-use-elsewhere"
 
 // Names of the processes there is one of.
 const (
@@ -150,9 +154,10 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_POSTGRES_URL":     p.PostgresURL,
 		"LINKSTREAM_KAFKA_BROKERS":    p.KafkaBrokers,
 		"LINKSTREAM_DEFAULT_DOMAIN":   DefaultDomain,
+		"LINKSTREAM_TOKEN_PEPPER":     TokenPepper,
 		"LINKSTREAM_SHORT_URL_SCHEME": "http",
 		"LINKSTREAM_SHORT_URL_PORT":   firstEdge, // so that a short URL works when it is pasted
-	})
+	}, p.limits())
 	p.service("clicks", "clicks", TierWorker, adminClicks, nil, map[string]string{
 		"LINKSTREAM_KAFKA_BROKERS":    p.KafkaBrokers,
 		"LINKSTREAM_CLICKHOUSE_URL":   p.ClickHouseURL,
@@ -162,7 +167,7 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_HTTP_ADDR":      p.addr(portAnalytics),
 		"LINKSTREAM_CLICKHOUSE_URL": p.ClickHouseURL,
 		"LINKSTREAM_ACCESS_URL":     rpcURL,
-	})
+	}, p.limits())
 	for r, region := range p.Settings.Regions {
 		p.service("cacheupdater-"+region, "cacheupdater", TierWorker, adminCacheUpdater+r, nil, map[string]string{
 			"LINKSTREAM_REGION":        region,
@@ -183,6 +188,7 @@ func (p *Plan) addServices() {
 				"LINKSTREAM_DEFAULT_DOMAIN": DefaultDomain,
 				"LINKSTREAM_LOCAL_NAMES":    "localhost,127.0.0.1,::1",
 				"LINKSTREAM_SERVER_TIMING":  "true",
+				"LINKSTREAM_JOURNAL_DIR":    p.Settings.data(filepath.Join("journal", name)),
 			})
 		}
 	}
@@ -192,7 +198,23 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_ANALYTICS_URL": analyticsURL,
 		"LINKSTREAM_ACCESS_URL":    rpcURL,
 		"LINKSTREAM_COOKIE_SECURE": "false", // there is no TLS on the loopback address
+	}, map[string]string{
+		"LINKSTREAM_RATELIMIT_REDIS_URL": p.RedisURLs[0],
 	})
+}
+
+// limits are the rate limits of an API: counted in the first region's Redis, and so high
+// that load tools with one key reach what two cores can do, bulk calls of 20,000 links a
+// second included.
+func (p *Plan) limits() map[string]string {
+	return map[string]string{
+		"LINKSTREAM_RATELIMIT_REDIS_URL":   p.RedisURLs[0],
+		"LINKSTREAM_RATE_CAPACITY":         "200000",
+		"LINKSTREAM_RATE_REFILL":           "100000",
+		"LINKSTREAM_RATE_ADDRESS_CAPACITY": "20000",
+		"LINKSTREAM_RATE_ADDRESS_REFILL":   "10000",
+		"LINKSTREAM_TRUSTED_PROXIES":       "127.0.0.1/32,::1/128", // the dashboard
+	}
 }
 
 func (p *Plan) store(process Process, listen ...int) {
@@ -206,11 +228,14 @@ func (p *Plan) store(process Process, listen ...int) {
 	p.Processes = append(p.Processes, process)
 }
 
-func (p *Plan) service(name, binary string, tier Tier, admin int, listen []int, env map[string]string) {
+func (p *Plan) service(name, binary string, tier Tier, admin int, listen []int, env ...map[string]string) {
 	process := Process{
 		Name: name, Kind: KindService, Tier: tier, Binary: binary,
-		Env:   maps.Clone(env),
+		Env:   map[string]string{},
 		Ready: "http://" + p.addr(admin) + "/readyz",
+	}
+	for _, part := range env {
+		maps.Copy(process.Env, part)
 	}
 	process.Env["LINKSTREAM_ADMIN_ADDR"] = p.addr(admin)
 	for _, port := range listen {

@@ -51,7 +51,7 @@ func (s *stack) migrate(ctx context.Context) error {
 
 // bootstrap makes the first workspace, or finds it: the login of the last run is in dev.env and stays the same.
 func (s *stack) bootstrap(ctx context.Context) (credentials, error) {
-	env := map[string]string{"LINKSTREAM_POSTGRES_URL": s.plan.PostgresURL}
+	env := map[string]string{"LINKSTREAM_POSTGRES_URL": s.plan.PostgresURL, "LINKSTREAM_TOKEN_PEPPER": plan.TokenPepper}
 	known, err := devenv.Read(s.folder.devEnv())
 	if err != nil {
 		return credentials{}, err

@@ -23,6 +23,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
+	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 )
@@ -34,6 +35,7 @@ type settings struct {
 	DrainTimeout  time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"time for open requests when the process is stopped"`
 	ClickHouseURL string        `env:"CLICKHOUSE_URL,required" help:"http://user:password@host:port/database, or clickhouse://... for the native protocol"`
 	AccessURL     string        `env:"ACCESS_URL,required" help:"the links service's RPC listener, for instance http://127.0.0.1:8011"`
+	httplimit.Settings
 }
 
 // Validate implements config.Validator.
@@ -44,6 +46,7 @@ func (s settings) Validate() error {
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
 		config.CheckURL("ACCESS_URL", s.AccessURL),
+		s.CheckRateLimits(),
 	}
 	if s.ClickHouseURL != "" {
 		if err := clickhouseconn.CheckURL(s.ClickHouseURL); err != nil {
@@ -85,8 +88,13 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	defer func() { _ = clicks.Close() }() // the process ends
 
+	limits, closeLimits, err := s.Open(registry, log)
+	if err != nil {
+		return err
+	}
+	defer closeLimits()
 	mux := http.NewServeMux()
-	document := httpapi.New(mux, api.Title, api.Version, access.NewClient(s.AccessURL), log) //nolint:contextcheck // its handlers take their requests' contexts
+	document := httpapi.New(mux, api.Title, api.Version, access.NewClient(s.AccessURL), log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	api.Register(document, clicks, time.Now, log)
 	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "clickhouse", Ready: clicks.Ready})
 

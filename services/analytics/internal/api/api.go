@@ -46,10 +46,11 @@ type handlers struct {
 // Register adds the operations to an API made by httpapi.New.
 func Register(api huma.API, clicks store, now func() time.Time, log *slog.Logger) {
 	h := &handlers{store: clicks, now: now, log: log}
+	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{Name: "analytics", Description: "Clicks, counted. Bots are left out unless bots says otherwise."})
 	operation := func(id, path, summary, description string) huma.Operation {
 		return huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Description: description,
-			Tags: []string{"Analytics"}, Security: httpapi.Needs(access.AnalyticsRead), RejectUnknownQueryParameters: true,
+			Tags: []string{"analytics"}, Security: httpapi.Needs(access.AnalyticsRead), RejectUnknownQueryParameters: true,
 			Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 		}
 	}

@@ -39,6 +39,8 @@ func (u *Updater) apply(ctx context.Context, records []*kgo.Record) error {
 	if err != nil {
 		return err
 	}
+	// Before anybody is told: what the edges hear of, a replica has too.
+	u.noteWritten(ctx, records)
 	messages, fresh := u.messages(b, outcomes)
 	err = u.persist(ctx, "publishing invalidations", func() error { return u.store.PublishAll(ctx, messages) })
 	if err != nil {
@@ -51,6 +53,44 @@ func (u *Updater) apply(ctx context.Context, records []*kgo.Record) error {
 	u.advance(records, messages)
 	u.client.MarkCommitRecords(records...)
 	return nil
+}
+
+// noteWritten notes in Redis how far it has been written, and gives a replica a moment
+// to have it. One that does not have it in time is counted and not waited for: should it
+// take over, its own note says from where on the changelog is written again.
+//
+// A note that could not be left is not tried again here: the primary may be another one
+// by now, which the next look at it tells, and the next note counts for this one.
+func (u *Updater) noteWritten(ctx context.Context, records []*kgo.Record) {
+	newest := map[int32]int64{}
+	for _, r := range records {
+		newest[r.Partition] = r.Offset
+	}
+	steps := make([]step, 0, len(newest))
+	for id, offset := range newest {
+		u.partitions.with(id, func(p *partition) {
+			if p.followed() {
+				steps = append(steps, step{partition: id, from: p.noted, to: offset})
+			}
+		})
+	}
+	if len(steps) == 0 {
+		return // a fill: its mark stays until the end
+	}
+	kept, replicated, err := u.seen.note(ctx, steps)
+	if err != nil && ctx.Err() == nil {
+		u.log.Warn("redis was written, and could not be told how far", "err", err)
+	}
+	if !replicated {
+		u.metrics.unreplicated.Inc()
+	}
+	if !kept {
+		u.suspicious = true
+		return
+	}
+	for _, st := range steps {
+		u.partitions.with(st.partition, func(p *partition) { p.noted = max(p.noted, st.to) })
+	}
 }
 
 func (u *Updater) decode(records []*kgo.Record) batch {

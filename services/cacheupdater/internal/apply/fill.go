@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,33 +17,40 @@ import (
 // is a guess: much longer than a partition waits for its turn in a large fill.
 const quietEnd = 15 * time.Second
 
-// verify compares what was filled with the Redis that answers now, begins the
+// verify compares what was written with the Redis that answers now, begins the
 // fills that are needed and completes those that have caught up. It runs between
 // a poll and AllowRebalance, as SetOffsets wants.
 func (u *Updater) verify(ctx context.Context) error {
-	runID, entries, err := u.generation.read(ctx)
+	seen, err := u.generation.look(ctx)
 	if err != nil {
 		return err
 	}
+	u.seen = seen
 	now := time.Now()
 	reading := u.lastFetch.silent() <= readSilence
-	var begin []int32
+	var takenOver []int32
+	begin := map[int32]entry{}
 	ended := map[int32]*fill{}
 	u.partitions.mu.Lock()
 	for id, p := range u.partitions.byID {
-		switch {
-		case p.fill == nil && entries[id] == runID:
-			p.complete = true
-		case p.fill != nil && p.fill.runID == runID && p.fill.mark == entries[id]:
+		e := seen.entries[id]
+		intact := e.held && e.id == seen.runID && e.offset >= p.noted
+		switch f := p.fill; {
+		case f == nil && intact && p.complete:
+			p.noted = e.offset
+		case f == nil && intact:
+			takenOver = append(takenOver, id)
+			p.noted = e.offset
+		case f != nil && f.runID == seen.runID && (f.mark == e.id || (f.mark == "" && intact)):
 			if !reading {
 				p.moved = now // the broker is away: that is no end
 			}
-			if p.next >= p.fill.until || now.Sub(p.moved) > quietEnd {
-				ended[id] = p.fill
+			if p.next >= f.until || now.Sub(p.moved) > quietEnd {
+				ended[id] = f
 			}
 		default:
-			p.complete = false
-			begin = append(begin, id)
+			p.complete, p.fill = false, nil
+			begin[id] = e
 		}
 	}
 	u.partitions.mu.Unlock()
@@ -51,26 +60,72 @@ func (u *Updater) verify(ctx context.Context) error {
 			return err
 		}
 	}
+	if len(takenOver) > 0 {
+		if err := u.catchUp(ctx, takenOver); err != nil {
+			return err
+		}
+	}
 	if len(begin) == 0 {
 		return nil
 	}
-	return u.beginFill(ctx, runID, begin)
+	return u.beginFill(ctx, begin)
 }
 
+// endFill ends a fill that has reached its end. One without a mark had Redis's entry
+// all the time.
 func (u *Updater) endFill(ctx context.Context, id int32, f *fill) error {
-	done, err := u.generation.complete(ctx, id, f.mark, f.runID)
-	if err != nil {
-		return err
+	var written int64
+	u.partitions.with(id, func(p *partition) { written = p.next - 1 })
+	done := true
+	if f.mark != "" {
+		var err error
+		if done, err = u.generation.complete(ctx, id, f, written); err != nil {
+			return err
+		}
 	}
 	u.partitions.with(id, func(p *partition) {
-		if p.fill == f {
-			p.fill, p.complete = nil, done // not done: the next verify begins again
+		if p.fill != f {
+			return
+		}
+		p.fill, p.complete = nil, done // not done: the next verify begins again
+		if f.mark != "" && done {
+			p.noted = written
 		}
 	})
 	return nil
 }
 
-func (u *Updater) beginFill(ctx context.Context, runID string, ids []int32) error {
+// catchUp begins with partitions that were written before, by this process or another:
+// what has been changed since, while nobody wrote, may still be old in Redis, so they
+// are not complete before the end that the changelog has now.
+func (u *Updater) catchUp(ctx context.Context, ids []int32) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	ends, err := kadm.NewClient(u.client).ListEndOffsets(ctx, u.topic)
+	if err != nil {
+		return fmt.Errorf("asking for the end of the changelog: %w", err)
+	}
+	now := time.Now()
+	for _, id := range ids {
+		end, ok := ends.Lookup(u.topic, id)
+		if !ok || end.Err != nil {
+			continue // the partition's leader is away: the next verify tries again
+		}
+		u.partitions.with(id, func(p *partition) {
+			p.end, p.moved = max(p.end, end.Offset), now
+			if p.complete = p.next >= end.Offset; !p.complete {
+				p.fill = &fill{runID: u.seen.runID, until: end.Offset}
+			}
+		})
+	}
+	return nil
+}
+
+// beginFill rewinds partitions: to behind the newest record that Redis still has, or
+// to the start when it does not know, and leaves the mark of a new fill in Redis.
+// Whoever reads a partition meanwhile is told by the heartbeats. The end is asked for
+// before anything is written.
+func (u *Updater) beginFill(ctx context.Context, held map[int32]entry) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	admin := kadm.NewClient(u.client)
@@ -83,25 +138,31 @@ func (u *Updater) beginFill(ctx context.Context, runID string, ids []int32) erro
 		return fmt.Errorf("asking for the end of the changelog: %w", err)
 	}
 	mark := "filling " + uuid.NewString()
-	if err := u.generation.begin(ctx, mark, ids); err != nil {
+	if err := u.generation.begin(ctx, mark, slices.Collect(maps.Keys(held))); err != nil {
 		return err
 	}
-	now := time.Now()
+	now, runID := time.Now(), u.seen.runID
 	offsets := map[int32]kgo.EpochOffset{}
-	for _, id := range ids {
+	var records int64
+	for id, e := range held {
 		start, ok1 := starts.Lookup(u.topic, id)
 		end, ok2 := ends.Lookup(u.topic, id)
 		if !ok1 || !ok2 || start.Err != nil || end.Err != nil {
 			continue // the partition's leader is away: the next verify tries again
 		}
-		offsets[id] = kgo.EpochOffset{Epoch: -1, Offset: start.Offset}
+		from := start.Offset
+		if e.held && e.offset+1 > from && e.offset+1 <= end.Offset {
+			from = e.offset + 1
+		}
+		records += end.Offset - from
+		offsets[id] = kgo.EpochOffset{Epoch: -1, Offset: from}
 		u.partitions.with(id, func(p *partition) {
 			p.fill = &fill{mark: mark, runID: runID, until: end.Offset}
-			p.next, p.end, p.moved = start.Offset, max(p.end, end.Offset), now
+			p.next, p.noted, p.end, p.moved = from, none, max(p.end, end.Offset), now
 		})
 	}
 	u.client.SetOffsets(map[string]map[int32]kgo.EpochOffset{u.topic: offsets})
 	u.metrics.refills.Add(float64(len(offsets)))
-	u.log.Info("filling redis from the start of the changelog", "partitions", len(offsets), "run_id", runID)
+	u.log.Info("writing to redis again what it has lost", "partitions", len(offsets), "records", records, "run_id", runID)
 	return nil
 }

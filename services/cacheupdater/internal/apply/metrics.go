@@ -3,11 +3,12 @@ package apply
 import "github.com/prometheus/client_golang/prometheus"
 
 type metrics struct {
-	applied     prometheus.Counter
-	stale       prometheus.Counter
-	dead        prometheus.Counter
-	refills     prometheus.Counter
-	propagation prometheus.Histogram
+	applied      prometheus.Counter
+	stale        prometheus.Counter
+	dead         prometheus.Counter
+	refills      prometheus.Counter
+	unreplicated prometheus.Counter
+	propagation  prometheus.Histogram
 }
 
 func newMetrics(registry prometheus.Registerer, lag func() float64) metrics {
@@ -26,7 +27,11 @@ func newMetrics(registry prometheus.Registerer, lag func() float64) metrics {
 		}),
 		refills: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "changelog_refills_total",
-			Help: "Partitions that were written again from the start because Redis had lost them or may have.",
+			Help: "Partitions that were written again, from where Redis had lost something or may have.",
+		}),
+		unreplicated: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "changelog_unreplicated_total",
+			Help: "Batches that were published before a replica had confirmed to have them.",
 		}),
 		propagation: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "propagation_seconds",
@@ -34,7 +39,7 @@ func newMetrics(registry prometheus.Registerer, lag func() float64) metrics {
 			Buckets: []float64{.002, .005, .01, .02, .03, .05, .075, .1, .25, .5, 1, 2, 5, 10, 60},
 		}),
 	}
-	registry.MustRegister(m.applied, m.stale, m.dead, m.refills, m.propagation,
+	registry.MustRegister(m.applied, m.stale, m.dead, m.refills, m.unreplicated, m.propagation,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "changelog_lag_records",
 			Help: "Offsets of the changelog between what was applied and the end, over the partitions this process reads.",

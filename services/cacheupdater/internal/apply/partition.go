@@ -14,14 +14,20 @@ type partition struct {
 	published int64     // newest offset whose invalidation was published, -1 for none
 	next      int64     // offset of the next record to apply, as far as known
 	end       int64     // end offset, as far as known
+	noted     int64     // offset up to which Redis is known to say that it is written, none before that
 	moved     time.Time // when next last moved, or a fill began
 	complete  bool      // the Redis that answers now has been filled
 	fill      *fill     // under way
+	ends      ends
 }
 
-// fill is one pass over a partition from its start.
+// followed says whether Redis's entry is to move on with what is written: it does not
+// while the mark of a fill is there.
+func (p *partition) followed() bool { return p.complete || (p.fill != nil && p.fill.mark == "") }
+
+// fill is one pass over a partition, from where Redis lacks something.
 type fill struct {
-	mark  string
+	mark  string // empty when Redis lacks only what nobody has written yet
 	runID string
 	until int64 // end offset when it began
 }
@@ -41,13 +47,13 @@ func (ps *partitions) assign(ids []int32, now time.Time) {
 	ps.count = 0 // it may have grown: that is one reason for an assignment
 	for _, id := range ids {
 		if ps.byID[id] == nil {
-			ps.byID[id] = &partition{published: -1, moved: now}
+			ps.byID[id] = &partition{published: none, noted: none, moved: now}
 		}
 	}
 }
 
 // resume notes where a newly assigned partition is read from: everything below
-// was published by whoever committed it.
+// was written and published by whoever committed it.
 func (ps *partitions) resume(id int32, offset int64, now time.Time) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -56,7 +62,7 @@ func (ps *partitions) resume(id int32, offset int64, now time.Time) {
 		p = &partition{moved: now}
 		ps.byID[id] = p
 	}
-	p.published, p.next, p.end = offset-1, offset, max(p.end, offset)
+	p.published, p.noted, p.next, p.end = offset-1, offset-1, offset, max(p.end, offset)
 }
 
 func (ps *partitions) revoke(ids []int32) {
@@ -98,7 +104,7 @@ func (ps *partitions) heartbeat() (linkcache.Message, bool) {
 	for _, id := range slices.Sorted(maps.Keys(ps.byID)) {
 		p := ps.byID[id]
 		m.Heartbeat = append(m.Heartbeat, linkcache.Position{Partition: id, Offset: p.published})
-		m.Filling = m.Filling || !p.complete
+		m.Filling = m.Filling || !p.complete || p.ends.behind
 	}
 	return m, len(m.Heartbeat) > 0
 }

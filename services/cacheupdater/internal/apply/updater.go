@@ -22,7 +22,8 @@ import (
 const (
 	// beatEvery is the time between two heartbeats and between two looks at the
 	// generation. Edges stop trusting what they hold after three missing ones.
-	beatEvery = 500 * time.Millisecond
+	beatEvery     = 500 * time.Millisecond
+	fillBeatEvery = 100 * time.Millisecond
 	// readSilence is how long the broker may be silent before heartbeats stop. A
 	// fetch without records is answered after fetchWait.
 	readSilence = 1500 * time.Millisecond
@@ -69,6 +70,9 @@ type Updater struct {
 	drain      time.Duration
 	log        *slog.Logger
 	metrics    metrics
+
+	seen       view // by the last verify; of the loop alone
+	suspicious bool // Redis may not be the one that was seen; of the loop alone
 
 	lastFetch *fetchClock
 	failure   atomic.Pointer[error] // what Redis or the dead topic answered last, nil when all is well
@@ -174,10 +178,14 @@ func (u *Updater) step(ctx context.Context, beat *time.Time) (fenced error) {
 
 func (u *Updater) beatIfDue(ctx context.Context, beat *time.Time) {
 	now := time.Now()
-	if now.Before(*beat) || ctx.Err() != nil {
+	if (now.Before(*beat) && !u.suspicious) || ctx.Err() != nil {
 		return
 	}
+	u.suspicious = false
 	*beat = now.Add(beatEvery)
+	if _, incomplete, _ := u.partitions.filling(); incomplete > 0 {
+		*beat = now.Add(fillBeatEvery) // the edges ask the origin until it is over
+	}
 	before := u.failure.Load()
 	err := u.beat(ctx)
 	if err != nil && before == nil && ctx.Err() == nil {
@@ -199,6 +207,9 @@ func (u *Updater) beat(ctx context.Context) error {
 		if err := u.countPartitions(ctx); err != nil {
 			return err
 		}
+	}
+	if err := u.checkEnds(ctx, time.Now()); err != nil {
+		return err
 	}
 	m, ok := u.partitions.heartbeat()
 	if !ok {

@@ -35,6 +35,7 @@ const (
 
 // world is a broker, a Redis and what a test does with them.
 type world struct {
+	broker   *kfake.Cluster
 	brokers  []string
 	producer *kgo.Client
 	redis    *redistest.Server // nil on a cluster
@@ -59,7 +60,7 @@ func newWorldOn(t *testing.T, open func() redis.UniversalClient) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	w := &world{brokers: cluster.ListenAddrs(), open: open, client: open()}
+	w := &world{broker: cluster, brokers: cluster.ListenAddrs(), open: open, client: open()}
 	w.store = linkcache.NewStore(w.client)
 	w.producer, err = kgo.NewClient(kgo.SeedBrokers(w.brokers...))
 	if err != nil {

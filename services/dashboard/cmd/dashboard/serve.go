@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -19,6 +20,8 @@ import (
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
+	"github.com/linkstream/linkstream/services/internal/ratelimit"
+	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 )
@@ -38,7 +41,12 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return err
 	}
 	registry := telemetry.NewRegistry()
-	handler, err := newHandler(ctx, s, registry, log)
+	limiter, closeLimiter, err := httplimit.OpenLimiter(s.LimitRedisURL, registry, log)
+	if err != nil {
+		return err
+	}
+	defer closeLimiter()
+	handler, err := newHandler(ctx, s, limiter, registry, log)
 	if err != nil {
 		return err
 	}
@@ -65,7 +73,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 }
 
 // newHandler is everything behind the public address.
-func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, log *slog.Logger) (http.Handler, error) {
+func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, registry *prometheus.Registry, log *slog.Logger) (http.Handler, error) {
 	links, err := url.Parse(s.LinksURL)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of links: %w", err)
@@ -86,17 +94,20 @@ func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, 
 		log.WarnContext(ctx, "the web app is not built: run make web, then build this program again")
 	}
 	docs := apidoc.NewSource(log, links.JoinPath("openapi.json").String(), analytics.JoinPath("openapi.json").String())
-	page, err := apidoc.NewPage(docs)
+	_, reference := fs.Stat(dist, "docs/redoc.js")
+	page, err := apidoc.NewPage(docs, reference == nil)
 	if err != nil {
 		return nil, err
 	}
-	sessions := session.New(access.NewClient(s.AccessURL), session.Settings{Secure: s.CookieSecure, TrustedProxies: s.TrustedProxies}, log)
+	sessions := session.New(access.NewClient(s.AccessURL), limiter, session.Settings{Secure: s.CookieSecure, TrustedProxies: s.TrustedProxies}, log)
 	toLinks := sessions.Bearer(gateway.New("links", links, log))
 	toAnalytics := sessions.Bearer(gateway.New("analytics", analytics, log))
 
 	mux := http.NewServeMux()
-	mux.Handle("/v1/links", toLinks)
-	mux.Handle("/v1/links/", toLinks)
+	for _, thing := range []string{"links", "keys", "users"} {
+		mux.Handle("/v1/"+thing, toLinks)
+		mux.Handle("/v1/"+thing+"/", toLinks)
+	}
 	mux.Handle("/v1/analytics/", toAnalytics)
 	mux.HandleFunc("/v1/analytics", unknown) // or the mux would redirect to the line above
 	mux.HandleFunc("/v1/", unknown)
@@ -104,6 +115,7 @@ func newHandler(ctx context.Context, s settings, registry *prometheus.Registry, 
 	mux.HandleFunc("GET /openapi.json", docs.ServeJSON)
 	mux.Handle("GET /docs", page)
 	mux.HandleFunc("GET /docs/page.css", page.ServeStyle)
+	mux.HandleFunc("GET /docs/page.js", page.ServeScript)
 	mux.Handle("/", app)
 	return webapp.Secure(httpapi.Middleware(mux, registry, log)), nil
 }

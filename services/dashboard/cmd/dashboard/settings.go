@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 )
 
 // settings are what the environment says.
@@ -18,12 +19,14 @@ type settings struct {
 	AnalyticsURL   string         `env:"ANALYTICS_URL,required,notEmpty" help:"HTTP address of the analytics service, for instance http://127.0.0.1:8020"`
 	AccessURL      string         `env:"ACCESS_URL,required,notEmpty" help:"RPC address of the links service, for instance http://127.0.0.1:8011"`
 	CookieSecure   bool           `env:"COOKIE_SECURE" envDefault:"true" help:"false only where the dashboard is served over plain HTTP"`
+	LimitRedisURL  string         `env:"RATELIMIT_REDIS_URL" help:"the one Redis (or cluster) that counts failed logins for the whole fleet; without it each process counts for itself"`
 	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" help:"CIDR list of proxies whose X-Forwarded-For says whose login it is"`
 }
 
 // Validate checks what types cannot.
 func (s settings) Validate() error {
 	return errors.Join(
+		httplimit.CheckRedisURL(s.LimitRedisURL),
 		config.CheckLogLevel(s.LogLevel),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),

@@ -21,6 +21,11 @@ const (
 	version = "v1"
 )
 
+// description heads the reference.
+const description = "Short links, and what happened to them. JSON in and out; unknown fields are refused. " +
+	"Send an API key as Authorization: Bearer KEY. Errors are application/problem+json (RFC 9457) with a stable code; " +
+	"schemas/errors.json lists them all. Every answer carries X-Request-Id: quote it when you ask for help."
+
 // ErrConflict says that two parts describe one thing differently.
 var ErrConflict = errors.New("two services describe it differently")
 
@@ -36,8 +41,15 @@ type document struct {
 }
 
 type info struct {
-	Title   string `json:"title"`
-	Version string `json:"version"`
+	Title       string  `json:"title"`
+	Version     string  `json:"version"`
+	Description string  `json:"description,omitempty"`
+	License     licence `json:"license,omitzero"`
+}
+
+type licence struct {
+	Name       string `json:"name"`
+	Identifier string `json:"identifier"`
 }
 
 type server struct {
@@ -53,7 +65,7 @@ type tag struct {
 // must be equal, or the error is ErrConflict.
 func Merge(parts ...[]byte) ([]byte, error) {
 	whole := document{
-		Info:       info{Title: title, Version: version},
+		Info:       info{Title: title, Version: version, Description: description, License: licence{Name: "Apache 2.0", Identifier: "Apache-2.0"}},
 		Servers:    []server{{URL: "/"}}, // the address that the document was read from
 		Paths:      map[string]map[string]json.RawMessage{},
 		Components: map[string]map[string]json.RawMessage{},

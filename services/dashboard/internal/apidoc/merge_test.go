@@ -17,7 +17,7 @@ const (
 		"paths":{"/v1/analytics/summary":{"get":{"summary":"Totals"}}},
 		"components":{"schemas":{"Problem":{"required":["a"],  "type":"object"}},"securitySchemes":{"bearer":{"type":"http"}}},
 		"tags":[{"name":"analytics"},{"name":"links"}]}`
-	whole = `{"openapi":"3.1.0","info":{"title":"linkstream API","version":"v1"},"servers":[{"url":"/"}],` +
+	whole = `{"openapi":"3.1.0","info":{"title":"linkstream API","version":"v1","description":"` + description + `","license":{"name":"Apache 2.0","identifier":"Apache-2.0"}},"servers":[{"url":"/"}],` +
 		`"tags":[{"name":"links"},{"name":"analytics"}],` +
 		`"paths":{"/v1/analytics/summary":{"get":{"summary":"Totals"}},` +
 		`"/v1/links":{"get":{"summary":"List links"},"post":{"security":[{"bearer":["links:write"]}],"summary":"Create <a> link"}}},` +

@@ -21,19 +21,32 @@ var pageSource string
 //go:embed page.css
 var pageStyle []byte
 
-// Page lists the operations of the document for a person.
+//go:embed page.js
+var pageScript []byte
+
+// referencePolicy is the content policy of the page with the whole reference. Beyond
+// that of all pages it allows what Redoc makes itself: style elements, pictures in
+// data URLs, and the worker that searches. Nothing comes from, or goes to, another
+// host.
+const referencePolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; " +
+	"base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// Page shows the document to a person: as a whole reference where /docs/redoc.js is
+// served, else as a list of the operations.
 type Page struct {
-	source   *Source
-	template *template.Template
+	source    *Source
+	template  *template.Template
+	reference bool
 }
 
-// NewPage returns the page over a source.
-func NewPage(source *Source) (*Page, error) {
+// NewPage returns the page over a source. reference says whether /docs/redoc.js is
+// served.
+func NewPage(source *Source, reference bool) (*Page, error) {
 	parsed, err := template.New("page").Parse(pageSource)
 	if err != nil {
 		return nil, fmt.Errorf("reading the template of the API page: %w", err)
 	}
-	return &Page{source: source, template: parsed}, nil
+	return &Page{source: source, template: parsed, reference: reference}, nil
 }
 
 // operation is one line of the page.
@@ -52,6 +65,7 @@ type view struct {
 	Title, Version string
 	Groups         []group
 	Away           bool
+	Reference      bool
 }
 
 // ServeHTTP answers with the page; without the document it says so with 503.
@@ -65,6 +79,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.source.log.ErrorContext(r.Context(), "API page not served", "request_id", httpapi.RequestID(r.Context()), "err", err)
 		w.Header().Set("Retry-After", "1")
 		status, v.Away = http.StatusServiceUnavailable, true
+	}
+	if v.Reference = p.reference && !v.Away; v.Reference {
+		w.Header().Set("Content-Security-Policy", referencePolicy)
 	}
 	var out bytes.Buffer
 	if err := p.template.Execute(&out, v); err != nil {
@@ -84,6 +101,13 @@ func (p *Page) ServeStyle(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	_, _ = w.Write(pageStyle)
+}
+
+// ServeScript answers with the script that starts the reference.
+func (p *Page) ServeScript(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	_, _ = w.Write(pageScript)
 }
 
 // methods are the members of a path item that are operations, in the order of a

@@ -34,7 +34,7 @@ func TestDocumentAndPageOfRunningServices(t *testing.T) {
 	var asked atomic.Int32
 	links, analytics := part(t, linksDoc, &asked), part(t, analyticsDoc, &asked)
 	source := NewSource(slog.New(slog.DiscardHandler), links.URL, analytics.URL)
-	page, err := NewPage(source)
+	page, err := NewPage(source, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +52,9 @@ func TestDocumentAndPageOfRunningServices(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+	if !strings.Contains(html.Body.String(), `<a href="/">`) {
+		t.Error("no way back to the dashboard")
+	}
 	for _, banned := range []string{"<script", "style=", "<style", "http://", "https://"} {
 		if strings.Contains(html.Body.String(), banned) {
 			t.Errorf("the page has %q", banned)
@@ -62,13 +65,40 @@ func TestDocumentAndPageOfRunningServices(t *testing.T) {
 	}
 }
 
+func TestTheReferenceLoadsNothingFromElsewhere(t *testing.T) {
+	var asked atomic.Int32
+	source := NewSource(slog.New(slog.DiscardHandler), part(t, linksDoc, &asked).URL)
+	page, err := NewPage(source, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := ask(t, page)
+	for _, want := range []string{`src="/docs/redoc.js"`, `src="/docs/page.js"`, `id="reference"`, "/v1/links"} {
+		if !strings.Contains(html.Body.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	policy := html.Header().Get("Content-Security-Policy")
+	if !strings.HasPrefix(policy, "default-src 'self'; ") || strings.Contains(policy, "http") || strings.Contains(policy, "script-src") || strings.Contains(policy, "*") {
+		t.Errorf("the policy is %q", policy)
+	}
+	script := ask(t, http.HandlerFunc(page.ServeScript)).Body.String()
+	for _, text := range []string{html.Body.String(), script} {
+		for _, banned := range []string{"style=", "<style", "http://", "https://", "`"} {
+			if strings.Contains(text, banned) {
+				t.Errorf("there is %q in %s", banned, text)
+			}
+		}
+	}
+}
+
 func TestAMissingPartIsSaid(t *testing.T) {
 	var asked atomic.Int32
 	links, analytics := part(t, linksDoc, &asked), part(t, analyticsDoc, &asked)
 	address := analytics.URL
 	analytics.Close()
 	source := NewSource(slog.New(slog.DiscardHandler), links.URL, address)
-	page, err := NewPage(source)
+	page, err := NewPage(source, false)
 	if err != nil {
 		t.Fatal(err)
 	}

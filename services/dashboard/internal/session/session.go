@@ -11,17 +11,16 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"math"
 	"mime"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/linkstream/linkstream/services/dashboard/internal/attempt"
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/internal/ratelimit"
+	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 )
 
 // CookieName is the name of the cookie that holds the session's token.
@@ -30,17 +29,17 @@ const CookieName = "ls_session"
 // maxLoginBytes bounds the body of a login: an email and a password.
 const maxLoginBytes = 8 << 10
 
-// Limits of failed logins. An address may be a whole office behind one router, an
-// account is one person: guesses from an address are slowed to fewer than 9,000 a
-// day, guesses at an account to fewer than 3,000. Whoever uses up an account's tries
-// keeps its owner out too: the same limit for both, until there is a better one.
-const (
-	addressBurst    = 30
-	addressInterval = 10 * time.Second
-	accountBurst    = 10
-	accountInterval = 30 * time.Second
-	subjects        = 10_000
-)
+// Limits of failed logins, of the whole fleet. An address may be a whole office behind
+// one router, an account is one person: guesses from an address are slowed to fewer than
+// 9,000 a day, guesses at an account to fewer than 3,000. Whoever uses up an account's
+// tries keeps its owner out too: the same limit for both, until there is a better one.
+func perAddress() ratelimit.Quota {
+	return ratelimit.Quota{Capacity: 30, Tokens: 1, Period: 10 * time.Second}
+}
+
+func perAccount() ratelimit.Quota {
+	return ratelimit.Quota{Capacity: 10, Tokens: 1, Period: 30 * time.Second}
+}
 
 // accounts is what the links service knows about sessions; access.Client is one.
 type accounts interface {
@@ -63,19 +62,20 @@ type Handler struct {
 	accounts  accounts
 	settings  Settings
 	foreign   *http.CrossOriginProtection
-	addresses *attempt.Limiter
-	emails    *attempt.Limiter
+	addresses *ratelimit.Policy
+	emails    *ratelimit.Policy
 	log       *slog.Logger
 }
 
-// New returns a handler that asks the given accounts.
-func New(accounts accounts, settings Settings, log *slog.Logger) *Handler {
+// New returns a handler that asks the given accounts. While the limiter's Redis is away
+// nobody logs in: what cannot be counted would be guessed.
+func New(accounts accounts, limiter *ratelimit.Limiter, settings Settings, log *slog.Logger) *Handler {
 	return &Handler{
 		accounts:  accounts,
 		settings:  settings,
 		foreign:   http.NewCrossOriginProtection(),
-		addresses: attempt.NewLimiter(addressBurst, addressInterval, subjects),
-		emails:    attempt.NewLimiter(accountBurst, accountInterval, subjects),
+		addresses: limiter.Policy(ratelimit.Logins, ratelimit.Closed),
+		emails:    limiter.Policy(ratelimit.Accounts, ratelimit.Closed),
 		log:       log,
 	}
 }
@@ -148,13 +148,9 @@ func (h *Handler) logIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	address, email, now := subject(r, h.settings.TrustedProxies), strings.ToLower(form.Email), time.Now()
-	if wait, ok := h.addresses.Take(address, now); !ok {
-		tooMany(ctx, w, wait)
-		return
-	}
-	if wait, ok := h.emails.Take(email, now); !ok {
-		tooMany(ctx, w, wait)
+	address := httplimit.Address(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), h.settings.TrustedProxies)
+	email := strings.ToLower(form.Email)
+	if h.tooMany(w, r, h.addresses, address, perAddress()) || h.tooMany(w, r, h.emails, email, perAccount()) {
 		return
 	}
 	token, lifetime, err := h.accounts.LogIn(ctx, form.Email, form.Password)
@@ -162,8 +158,9 @@ func (h *Handler) logIn(w http.ResponseWriter, r *http.Request) {
 		httpapi.Write(ctx, w, httpapi.NewProblem(http.StatusUnauthorized, "wrong_credentials", "Email and password do not match."))
 		return
 	}
-	h.addresses.Return(address, now)
-	h.emails.Return(email, now)
+	if err := errors.Join(h.addresses.Return(ctx, address, perAddress(), 1), h.emails.Return(ctx, email, perAccount(), 1)); err != nil {
+		h.log.ErrorContext(ctx, "tries not given back", "err", err)
+	}
 	if err != nil {
 		h.unavailable(w, r, err)
 		return
@@ -242,9 +239,23 @@ func incomplete(email, password string) *httpapi.Problem {
 	return httpapi.Invalid(missing...)
 }
 
-func tooMany(ctx context.Context, w http.ResponseWriter, wait time.Duration) {
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	httpapi.Write(ctx, w, httpapi.NewProblem(http.StatusTooManyRequests, "rate_limited", "Too many failed logins. Wait a little, then try again."))
+// tooMany takes one try of a subject, or answers that there is none.
+func (h *Handler) tooMany(w http.ResponseWriter, r *http.Request, policy *ratelimit.Policy, subject string, q ratelimit.Quota) bool {
+	ctx := r.Context()
+	d, err := policy.Take(ctx, subject, q, 1)
+	if err != nil {
+		h.unavailable(w, r, err)
+		return true
+	}
+	problem := httplimit.Answer(w, policy.Name(), q, d)
+	if problem == nil {
+		return false
+	}
+	if !d.Uncounted {
+		problem.Detail = "Too many failed logins. Wait a little, then try again."
+	}
+	httpapi.Write(ctx, w, problem)
+	return true
 }
 
 func unauthenticated() *httpapi.Problem {

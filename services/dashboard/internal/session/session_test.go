@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -14,8 +13,11 @@ import (
 	"connectrpc.com/connect/v2"
 	"connectrpc.com/connect/v2/connecthttp"
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/ratelimit"
+	"github.com/linkstream/linkstream/services/internal/redistest"
 	"github.com/linkstream/linkstream/services/internal/rpc/accessv1"
 	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
 )
@@ -77,7 +79,8 @@ func newWorld(t *testing.T, settings Settings) *world {
 	t.Cleanup(service.Close)
 	log := &strings.Builder{}
 	logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	return &world{handler: New(access.NewClient(service.URL), settings, logger), service: service, log: log}
+	limiter := ratelimit.New(nil, 0, prometheus.NewRegistry(), logger)
+	return &world{handler: New(access.NewClient(service.URL), limiter, settings, logger), service: service, log: log}
 }
 
 func (w *world) do(t *testing.T, method, body string, header map[string]string) *http.Response {
@@ -193,6 +196,7 @@ func TestBadLoginsAreRefused(t *testing.T) {
 
 func TestGuessingIsSlowedDown(t *testing.T) {
 	w := newWorld(t, Settings{})
+	accountBurst, addressBurst := perAccount().Capacity, perAddress().Capacity
 	for i := range accountBurst {
 		if got := w.do(t, http.MethodPost, `{"email":"ada@example.test","password":"guess"}`, nil); got.StatusCode != http.StatusUnauthorized {
 			t.Fatalf("guess %d: %d", i, got.StatusCode)
@@ -205,7 +209,7 @@ func TestGuessingIsSlowedDown(t *testing.T) {
 	}
 	// Other accounts share only the address's limit.
 	for i := accountBurst + 1; i < addressBurst; i++ {
-		w.do(t, http.MethodPost, `{"email":"`+strings.Repeat("x", i)+`","password":"guess"}`, nil)
+		w.do(t, http.MethodPost, `{"email":"`+strings.Repeat("x", int(i))+`","password":"guess"}`, nil)
 	}
 	if got := w.do(t, http.MethodPost, `{"email":"fresh","password":"guess"}`, nil); got.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("after %d guesses of one address: %d", addressBurst, got.StatusCode)
@@ -214,7 +218,7 @@ func TestGuessingIsSlowedDown(t *testing.T) {
 
 func TestSuccessfulLoginsAreNotLimited(t *testing.T) {
 	w := newWorld(t, Settings{})
-	for i := range 3 * accountBurst {
+	for i := range 3 * perAccount().Capacity {
 		if got := w.do(t, http.MethodPost, right, nil); got.StatusCode != http.StatusOK {
 			t.Fatalf("login %d: %d", i, got.StatusCode)
 		}
@@ -257,27 +261,34 @@ func TestCookieBecomesABearer(t *testing.T) {
 	check("key from anywhere", post, "{}", h{"Authorization": "Bearer ls_key_1", "Sec-Fetch-Site": "cross-site"}, 204, "Bearer ls_key_1")
 }
 
-func TestSubjectIsTheFirstUntrustedAddress(t *testing.T) {
-	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
-	check := func(peer, forwarded, want string) {
-		t.Helper()
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/session", nil)
-		r.RemoteAddr = peer
-		if forwarded != "" {
-			r.Header.Set("X-Forwarded-For", forwarded)
-		}
-		if got := subject(r, trusted); got != want {
-			t.Errorf("peer %s, forwarded %q: %s, want %s", peer, forwarded, got, want)
+// Guesses are counted in one place for all processes, and where they cannot be counted
+// there are none.
+func TestGuessesCountOverTheFleet(t *testing.T) {
+	redis := redistest.Start(t)
+	links := newWorld(t, Settings{})
+	var fleet []*Handler
+	for range 2 {
+		log := slog.New(slog.DiscardHandler)
+		limiter := ratelimit.New(redis.Client(t), ratelimit.Timeout, prometheus.NewRegistry(), log)
+		fleet = append(fleet, New(access.NewClient(links.service.URL), limiter, Settings{}, log))
+	}
+	for i := range perAccount().Capacity {
+		if got := do(t, fleet[i%2], http.MethodPost, "/session", `{"email":"ada@example.test","password":"guess"}`, nil); got.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("guess %d: %d", i, got.StatusCode)
 		}
 	}
-	check("192.0.2.1:99", "", "192.0.2.1")
-	check("192.0.2.1:99", "198.51.100.1", "192.0.2.1") // said by a stranger
-	check("10.0.0.1:99", "198.51.100.1", "198.51.100.1")
-	check("10.0.0.1:99", "1.2.3.4, 198.51.100.1, 10.0.0.2", "198.51.100.1")
-	check("10.0.0.1:99", "1.2.3.4, garbage, 10.0.0.2", "10.0.0.2")
-	check("10.0.0.1:99", "", "10.0.0.1")
-	check("[2001:db8:1:2:3::4]:99", "", "2001:db8:1:2::/64")
-	check("[::ffff:192.0.2.1]:99", "", "192.0.2.1")
-	check("[fd00::1]:99", "2001:db8::9", "2001:db8::/64")
-	check("@", "", "@")
+	for i, h := range fleet {
+		if got := do(t, h, http.MethodPost, "/session", right, nil); got.StatusCode != http.StatusTooManyRequests || got.Header.Get("X-RateLimit-Remaining") != "0" {
+			t.Errorf("process %d: %d", i, got.StatusCode)
+		}
+	}
+	keys := redis.Client(t).Keys(t.Context(), "*").Val()
+	if text := strings.Join(keys, " "); len(keys) != 2 || strings.Contains(text, "ada") {
+		t.Errorf("Redis holds %s", text)
+	}
+	redis.Kill()
+	got := do(t, fleet[0], http.MethodPost, "/session", `{"email":"bob@example.test","password":"x"}`, nil)
+	if text := read(t, got); got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "1" || !strings.Contains(text, "cannot be counted") {
+		t.Errorf("without Redis: %d %s", got.StatusCode, text)
+	}
 }

@@ -75,9 +75,13 @@ type AuthenticateResponse struct {
 	// UUIDv7 of the API key or of the user, 16 bytes.
 	SubjectId []byte `protobuf:"bytes,3,opt,name=subject_id,json=subjectId" json:"subject_id,omitempty"`
 	// The user's email when the token is a session, else empty.
-	Email         string `protobuf:"bytes,4,opt,name=email" json:"email,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Email string `protobuf:"bytes,4,opt,name=email" json:"email,omitempty"`
+	// The API key's own limit: how many requests at once, and how many more a second.
+	// Zero when it has none, and for sessions.
+	RateCapacity        int32   `protobuf:"varint,5,opt,name=rate_capacity,json=rateCapacity" json:"rate_capacity,omitempty"`
+	RateRefillPerSecond float64 `protobuf:"fixed64,6,opt,name=rate_refill_per_second,json=rateRefillPerSecond" json:"rate_refill_per_second,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *AuthenticateResponse) Reset() {
@@ -136,6 +140,20 @@ func (x *AuthenticateResponse) GetEmail() string {
 		return x.Email
 	}
 	return ""
+}
+
+func (x *AuthenticateResponse) GetRateCapacity() int32 {
+	if x != nil {
+		return x.RateCapacity
+	}
+	return 0
+}
+
+func (x *AuthenticateResponse) GetRateRefillPerSecond() float64 {
+	if x != nil {
+		return x.RateRefillPerSecond
+	}
+	return 0
 }
 
 type LogInRequest struct {
@@ -330,13 +348,15 @@ const file_linkstream_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"!linkstream/access/v1/access.proto\x12\x14linkstream.access.v1\"+\n" +
 	"\x13AuthenticateRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\"\x86\x01\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\"\xe0\x01\n" +
 	"\x14AuthenticateResponse\x12!\n" +
 	"\fworkspace_id\x18\x01 \x01(\fR\vworkspaceId\x12\x16\n" +
 	"\x06scopes\x18\x02 \x03(\tR\x06scopes\x12\x1d\n" +
 	"\n" +
 	"subject_id\x18\x03 \x01(\fR\tsubjectId\x12\x14\n" +
-	"\x05email\x18\x04 \x01(\tR\x05email\"@\n" +
+	"\x05email\x18\x04 \x01(\tR\x05email\x12#\n" +
+	"\rrate_capacity\x18\x05 \x01(\x05R\frateCapacity\x123\n" +
+	"\x16rate_refill_per_second\x18\x06 \x01(\x01R\x13rateRefillPerSecond\"@\n" +
 	"\fLogInRequest\x12\x14\n" +
 	"\x05email\x18\x01 \x01(\tR\x05email\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\"S\n" +

@@ -11,6 +11,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/links/internal/account"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
@@ -28,6 +29,7 @@ const bootstrapTimeout = 30 * time.Second
 type bootstrapSettings struct {
 	PostgresURL string `env:"POSTGRES_URL,required" help:"postgres://user:password@host:port/database"`
 	Password    string `env:"BOOTSTRAP_PASSWORD" help:"the owner's password, 8 bytes at least; made up when not set"`
+	TokenPepper string `env:"TOKEN_PEPPER,required" help:"the service's own TOKEN_PEPPER: the API key is hashed under it"`
 	APIKey      string `env:"BOOTSTRAP_API_KEY" help:"the API key, ls_key_ and 32 characters at least; made up when not set"`
 }
 
@@ -35,6 +37,11 @@ type bootstrapSettings struct {
 func (s bootstrapSettings) Validate() error {
 	if s.PostgresURL != "" && postgres.CheckURL(s.PostgresURL) != nil {
 		return errors.New(config.Prefix + "POSTGRES_URL must be a URL, for instance postgres://user:password@127.0.0.1:5432/linkstream")
+	}
+	if s.TokenPepper != "" {
+		if _, err := keyring.New(s.TokenPepper); err != nil {
+			return fmt.Errorf("%sTOKEN_PEPPER: %w", config.Prefix, err)
+		}
 	}
 	return nil
 }
@@ -68,6 +75,10 @@ func bootstrap(ctx context.Context, environ, args []string, stdout io.Writer) er
 		return fmt.Errorf("these arguments are wrong (see --help):\n%w", err)
 	}
 
+	keys, err := keyring.New(s.TokenPepper)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, bootstrapTimeout)
 	defer cancel()
 	pool, err := postgres.Open(ctx, s.PostgresURL, 1)
@@ -76,7 +87,7 @@ func bootstrap(ctx context.Context, environ, args []string, stdout io.Writer) er
 	}
 	defer pool.Close()
 	store := postgres.New(pool, first.Domain, 0)
-	made, err := account.Bootstrap(ctx, store, account.DefaultParams(), first)
+	made, err := account.Bootstrap(ctx, store, keys, account.DefaultParams(), first)
 	if err != nil {
 		return err
 	}

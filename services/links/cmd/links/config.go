@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
@@ -28,7 +30,10 @@ type settings struct {
 	ShortURLScheme   string        `env:"SHORT_URL_SCHEME" envDefault:"https" help:"http or https, in short_url"`
 	ShortURLPort     int           `env:"SHORT_URL_PORT" envDefault:"0" help:"port shown in short_url; 0 shows none"`
 	TombstoneGrace   time.Duration `env:"TOMBSTONE_GRACE" envDefault:"168h" help:"how long a deleted link stays in the changelog"`
+	TokenPepper      string        `env:"TOKEN_PEPPER,required" help:"secret of 32 characters at least, under which API keys and sessions are hashed"`
+	TokenPeppersOld  []string      `env:"TOKEN_PEPPER_PREVIOUS" help:"secrets that were TOKEN_PEPPER before, comma separated; keys move to the new one when they are used"`
 	Schemes          []string      `env:"DESTINATION_SCHEMES" help:"schemes of destinations beyond http and https, comma separated"`
+	httplimit.Settings
 }
 
 // Validate implements config.Validator.
@@ -43,12 +48,18 @@ func (s settings) Validate() error {
 		config.CheckOneOf("SHORT_URL_SCHEME", s.ShortURLScheme, "http", "https"),
 		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
+		s.CheckRateLimits(),
 	)
 	if s.TombstoneGrace < 0 {
 		wrong("TOMBSTONE_GRACE", "must not be negative")
 	}
 	if s.PostgresURL != "" && postgres.CheckURL(s.PostgresURL) != nil {
 		wrong("POSTGRES_URL", "must be a URL, for instance postgres://user:password@127.0.0.1:5432/linkstream")
+	}
+	if s.TokenPepper != "" {
+		if _, err := keyring.New(s.TokenPepper, s.TokenPeppersOld...); err != nil {
+			wrong("TOKEN_PEPPER", "or "+config.Prefix+"TOKEN_PEPPER_PREVIOUS is too short: "+err.Error())
+		}
 	}
 	if s.PostgresMaxConns < 2 {
 		wrong("POSTGRES_MAX_CONNS", "must be at least 2")

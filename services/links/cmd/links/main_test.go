@@ -24,9 +24,13 @@ import (
 	"github.com/linkstream/linkstream/services/internal/rpc/originv1/originv1connect"
 	"github.com/linkstream/linkstream/services/internal/testproc"
 	"github.com/linkstream/linkstream/services/links/internal/account"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 )
 
 func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(pgtest.Main(m))) }
+
+// pepper is the secret of all links services of these tests.
+var pepper = strings.Repeat("p", keyring.MinSecret)
 
 // process is a running links service.
 type process struct {
@@ -39,6 +43,7 @@ func startProcess(t *testing.T, postgresURL string, brokers []string, more ...st
 	p := &process{http: testproc.FreeAddr(t), rpc: testproc.FreeAddr(t), admin: testproc.FreeAddr(t)}
 	environ := append([]string{
 		"LINKSTREAM_POSTGRES_URL=" + postgresURL, "LINKSTREAM_KAFKA_BROKERS=" + strings.Join(brokers, ","),
+		"LINKSTREAM_TOKEN_PEPPER=" + pepper,
 		"LINKSTREAM_DEFAULT_DOMAIN=localhost", "LINKSTREAM_SHORT_URL_SCHEME=http", "LINKSTREAM_SHORT_URL_PORT=8080",
 		"LINKSTREAM_HTTP_ADDR=" + p.http, "LINKSTREAM_RPC_ADDR=" + p.rpc, "LINKSTREAM_ADMIN_ADDR=" + p.admin,
 	}, more...)
@@ -114,7 +119,7 @@ func runBootstrap(t *testing.T, url string, environ ...string) account.Made {
 	t.Helper()
 	var out bytes.Buffer
 	args := []string{"bootstrap", "--workspace", "w", "--email", "me@x.test", "--domain", "LOCALHOST"}
-	if err := run(t.Context(), append(environ, "LINKSTREAM_POSTGRES_URL="+url), args, &out); err != nil {
+	if err := run(t.Context(), append(environ, "LINKSTREAM_POSTGRES_URL="+url, "LINKSTREAM_TOKEN_PEPPER="+pepper), args, &out); err != nil {
 		t.Fatal(err)
 	}
 	var made account.Made
@@ -205,7 +210,7 @@ func TestAMissingTopicStopsTheStart(t *testing.T) {
 	cluster := newBroker(t, "something.else")
 	err := run(t.Context(), []string{
 		"LINKSTREAM_POSTGRES_URL=postgres://nobody@127.0.0.1:1/x", "LINKSTREAM_KAFKA_BROKERS=" + cluster.ListenAddrs()[0],
-		"LINKSTREAM_DEFAULT_DOMAIN=localhost", "LINKSTREAM_TOPIC_PREFIX=eu.",
+		"LINKSTREAM_TOKEN_PEPPER=" + pepper, "LINKSTREAM_DEFAULT_DOMAIN=localhost", "LINKSTREAM_TOPIC_PREFIX=eu.",
 	}, nil, t.Output())
 	if err == nil || !strings.Contains(err.Error(), "missing topics eu.linkstream.links.changelog.v1") {
 		t.Errorf("got %v", err)
@@ -232,10 +237,11 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 		"LINKSTREAM_POSTGRES_URL=secret", "LINKSTREAM_HTTP_ADDR=x", "LINKSTREAM_RPC_ADDR=x", "LINKSTREAM_ADMIN_ADDR=x", "LINKSTREAM_LOG_LEVEL=loud",
 		"LINKSTREAM_DRAIN_TIMEOUT=-1s", "LINKSTREAM_TOMBSTONE_GRACE=-1s", "LINKSTREAM_POSTGRES_MAX_CONNS=0", "LINKSTREAM_KAFKA_BROKERS=x",
 		"LINKSTREAM_SHORT_URL_SCHEME=ftp", "LINKSTREAM_SHORT_URL_PORT=70000", "LINKSTREAM_DESTINATION_SCHEMES=javascript",
+		"LINKSTREAM_TOKEN_PEPPER=guessable",
 	}, nil, io.Discard)
 	for _, name := range []string{
 		"POSTGRES_URL", "HTTP_ADDR", "RPC_ADDR", "ADMIN_ADDR", "LOG_LEVEL", "DRAIN_TIMEOUT", "TOMBSTONE_GRACE", "POSTGRES_MAX_CONNS",
-		"KAFKA_BROKERS", "DEFAULT_DOMAIN", "SHORT_URL_SCHEME", "SHORT_URL_PORT", "DESTINATION_SCHEMES",
+		"KAFKA_BROKERS", "DEFAULT_DOMAIN", "SHORT_URL_SCHEME", "SHORT_URL_PORT", "DESTINATION_SCHEMES", "TOKEN_PEPPER",
 	} {
 		if err == nil || !strings.Contains(err.Error(), "LINKSTREAM_"+name+" ") {
 			t.Errorf("%s is not named in: %v", name, err)

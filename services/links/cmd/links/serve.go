@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect/v2"
@@ -15,16 +16,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
 	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
+	"github.com/linkstream/linkstream/services/internal/rpc/controlv1/controlv1connect"
 	"github.com/linkstream/linkstream/services/internal/rpc/originv1/originv1connect"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/api"
+	"github.com/linkstream/linkstream/services/links/internal/control"
+	"github.com/linkstream/linkstream/services/links/internal/idempotency"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/origin"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
@@ -62,7 +68,11 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	defer pool.Close()
 	defaultDomain, _ := link.ParseHost(s.DefaultDomain) // checked with the settings
 	store := postgres.New(pool, defaultDomain, s.TombstoneGrace)
-	accounts, err := account.New(ctx, store, account.DefaultParams(), passwordsAtOnce, time.Now)
+	keys, err := keyring.New(s.TokenPepper, s.TokenPeppersOld...)
+	if err != nil {
+		return err
+	}
+	accounts, err := account.New(ctx, store, keys, account.DefaultParams(), passwordsAtOnce, time.Now)
 	if err != nil {
 		return fmt.Errorf("preparing the accounts: %w", err)
 	}
@@ -81,9 +91,22 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return err
 	}
 
+	edges := control.New(store, registry, log)
+	limits, closeLimits, err := s.Open(registry, log)
+	if err != nil {
+		return err
+	}
+	defer closeLimits()
 	mux := http.NewServeMux()
-	document := httpapi.New(mux, api.Title, api.Version, accounts, log) //nolint:contextcheck // its handlers take their requests' contexts
+	guard := idempotency.New(store, keys, log)
+	// Keys are remembered for less than a second; sessions, which end when somebody logs out, are not.
+	callers := access.Remember(accounts, func(token string) bool { return strings.HasPrefix(token, account.KeyPrefix) })
+	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
+	guard.Use(document)                                                                         //nolint:contextcheck // likewise
 	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+	api.RegisterEdges(document, edges, store, log)
+	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
+	api.RegisterUsers(document, account.NewMembers(store, accounts), log)
 
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "postgres", Ready: store.Ready},
@@ -92,7 +115,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		}},
 	)
 	adminServer, err1 := listen(ctx, s.AdminAddr, admin, s.DrainTimeout, log)
-	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, accounts, log), s.DrainTimeout, log)
+	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, accounts, edges, log), s.DrainTimeout, log)
 	apiServer, err3 := listen(ctx, s.HTTPAddr, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
@@ -102,6 +125,9 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: adminServer.Run}, // stopped last: says until then how it goes
 		runner.Task{Name: "relay", Run: outbox.Run},      // publishes what the last requests wrote
+		runner.Task{Name: "edges", Run: edges.Run},
+		runner.Task{Name: "uses", Run: func(ctx context.Context) error { return accounts.RecordUses(ctx, log) }},
+		runner.Task{Name: "idempotency", Run: guard.Run},
 		runner.Task{Name: "rpc", Run: rpcServer.Run},
 		runner.Task{Name: "api", Run: apiServer.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
@@ -116,10 +142,11 @@ func listen(ctx context.Context, addr string, h http.Handler, grace time.Duratio
 	return httpserver.New(listener, h, grace, log), nil
 }
 
-func rpcHandler(store *postgres.Store, accounts *account.Accounts, log *slog.Logger) http.Handler {
+func rpcHandler(store *postgres.Store, accounts *account.Accounts, edges *control.Control, log *slog.Logger) http.Handler {
 	server := connect.NewServer()
 	originv1connect.RegisterOriginServiceHandler(server, origin.New(store, log))
 	accessv1connect.RegisterAccessServiceHandler(server, account.NewService(accounts, log))
+	controlv1connect.RegisterControlServiceHandler(server, edges)
 	mux := http.NewServeMux()
 	connecthttp.Mount(mux, server, connecthttp.WithReadMaxBytes(maxRPCBytes))
 	return mux
@@ -130,8 +157,13 @@ func printOpenAPI(args []string, stdout io.Writer) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unexpected argument %q", args[0])
 	}
-	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, slog.New(slog.DiscardHandler))
-	api.Register(document, nil, nil, api.ShortURLs{}, slog.New(slog.DiscardHandler))
+	quiet := slog.New(slog.DiscardHandler)
+	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, quiet)
+	idempotency.New(nil, nil, quiet).Use(document)
+	api.Register(document, nil, nil, api.ShortURLs{}, quiet)
+	api.RegisterEdges(document, nil, nil, quiet)
+	api.RegisterKeys(document, nil, quiet)
+	api.RegisterUsers(document, nil, quiet)
 	return writeDocument(document, stdout)
 }
 

@@ -1,21 +1,25 @@
 // Package account knows who may do what: API keys, users with passwords, and
 // their dashboard sessions.
 //
-// It promises that what the database holds opens nothing: tokens are stored as
-// SHA-256, passwords as argon2id. It refuses to say why a log-in failed, by its
-// words as well as by the time it takes.
+// It promises that what the database holds opens nothing: tokens are stored as a
+// hash under a secret that is not in the database (see package keyring), passwords as
+// argon2id. It refuses to say why a log-in failed, by its words as well as by the
+// time it takes.
 package account
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 )
 
 // SessionLifetime is how long a dashboard session lasts.
@@ -51,10 +55,13 @@ func (r Role) Scopes() []access.Scope {
 	}
 }
 
-// Key is an API key as stored, without the key itself.
-type Key struct {
+// Known is who an API key belongs to and what it may do.
+type Known struct {
 	ID, WorkspaceID uuid.UUID
 	Scopes          []access.Scope
+	Rate            *Rate
+	// Hash is the one of the key's hashes that is stored.
+	Hash []byte
 }
 
 // Session is a dashboard session as stored, without its token.
@@ -72,31 +79,41 @@ type User struct {
 
 // store is what accounts are kept in. Find methods return ErrNotFound.
 type store interface {
-	// FindKey returns a key that is not revoked.
-	FindKey(ctx context.Context, hash []byte) (Key, error)
+	// FindKey returns the key with one of the hashes, if it is not revoked.
+	FindKey(ctx context.Context, hashes [][]byte) (Known, error)
+	// RehashKey replaces a key's hash.
+	RehashKey(ctx context.Context, id uuid.UUID, from, to []byte) error
+	// MarkUsed notes when keys were used last; it never moves a time back.
+	MarkUsed(ctx context.Context, ids []uuid.UUID, at []time.Time) error
 	// FindSession returns a session that is not over, of a user who still is a
 	// member of the workspace.
-	FindSession(ctx context.Context, hash []byte, now time.Time) (Session, error)
+	FindSession(ctx context.Context, hashes [][]byte, now time.Time) (Session, error)
 	// FindUser returns a user who is a member of some workspace.
 	FindUser(ctx context.Context, email string) (User, error)
 	// StartSession also forgets sessions that are over.
 	StartSession(ctx context.Context, hash []byte, u User, now, expires time.Time) error
-	EndSession(ctx context.Context, hash []byte) error
+	EndSession(ctx context.Context, hashes [][]byte) error
 }
 
 // Accounts checks tokens and passwords. It is safe for concurrent use.
 type Accounts struct {
 	store  store
+	keys   *keyring.Keyring
 	hasher *hasher
 	now    func() time.Time
 	// decoy is checked when there is no such user, so that both take as long.
 	decoy string
+
+	mu sync.Mutex
+	// used is when keys were used since it was last written. It has at most one entry
+	// for each key that exists.
+	used map[uuid.UUID]time.Time
 }
 
 // New returns accounts over a store. concurrent bounds how many passwords are
 // hashed at the same time.
-func New(ctx context.Context, s store, params Params, concurrent int, now func() time.Time) (*Accounts, error) {
-	a := &Accounts{store: s, hasher: newHasher(params, concurrent), now: now}
+func New(ctx context.Context, s store, keys *keyring.Keyring, params Params, concurrent int, now func() time.Time) (*Accounts, error) {
+	a := &Accounts{store: s, keys: keys, hasher: newHasher(params, concurrent), now: now, used: map[uuid.UUID]time.Time{}}
 	decoy, err := a.hasher.hash(ctx, "nobody's password")
 	if err != nil {
 		return nil, err
@@ -113,13 +130,9 @@ func (a *Accounts) Authenticate(ctx context.Context, token string) (*access.Iden
 	}
 	switch {
 	case strings.HasPrefix(token, KeyPrefix):
-		k, err := a.store.FindKey(ctx, hashToken(token))
-		if err != nil {
-			return nil, translate(err)
-		}
-		return &access.Identity{WorkspaceID: k.WorkspaceID, Subject: k.ID, Scopes: k.Scopes}, nil
+		return a.authenticateKey(ctx, token)
 	case strings.HasPrefix(token, sessionPrefix):
-		s, err := a.store.FindSession(ctx, hashToken(token), a.now())
+		s, err := a.store.FindSession(ctx, a.keys.Hashes(token), a.now())
 		if err != nil {
 			return nil, translate(err)
 		}
@@ -127,6 +140,25 @@ func (a *Accounts) Authenticate(ctx context.Context, token string) (*access.Iden
 	default:
 		return nil, access.ErrUnauthenticated
 	}
+}
+
+func (a *Accounts) authenticateKey(ctx context.Context, token string) (*access.Identity, error) {
+	k, err := a.store.FindKey(ctx, a.keys.Hashes(token))
+	if err != nil {
+		return nil, translate(err)
+	}
+	if current := a.keys.Hash(token); !bytes.Equal(k.Hash, current) {
+		// Stored under an older secret, or under none. Whoever comes first moves it.
+		if err := a.store.RehashKey(ctx, k.ID, k.Hash, current); err != nil {
+			return nil, translate(err)
+		}
+	}
+	a.noteUse(k.ID)
+	id := &access.Identity{WorkspaceID: k.WorkspaceID, Subject: k.ID, Scopes: k.Scopes}
+	if k.Rate != nil {
+		id.RateCapacity, id.RateRefillPerSecond = k.Rate.Capacity, k.Rate.RefillPerSecond
+	}
+	return id, nil
 }
 
 // LogIn starts a session and returns its token, access.ErrUnauthenticated, or
@@ -156,7 +188,7 @@ func (a *Accounts) LogIn(ctx context.Context, email, password string) (string, e
 		return "", err
 	}
 	now := a.now()
-	if err := a.store.StartSession(ctx, hashToken(token), user, now, now.Add(SessionLifetime)); err != nil {
+	if err := a.store.StartSession(ctx, a.keys.Hash(token), user, now, now.Add(SessionLifetime)); err != nil {
 		return "", translate(err)
 	}
 	return token, nil
@@ -167,7 +199,7 @@ func (a *Accounts) LogOut(ctx context.Context, token string) error {
 	if !strings.HasPrefix(token, sessionPrefix) || len(token) > maxTokenLength {
 		return nil
 	}
-	if err := a.store.EndSession(ctx, hashToken(token)); err != nil {
+	if err := a.store.EndSession(ctx, a.keys.Hashes(token)); err != nil {
 		return translate(err)
 	}
 	return nil

@@ -1,8 +1,11 @@
 package account_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"os"
 	"regexp"
 	"slices"
@@ -16,6 +19,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/pgtest"
 	"github.com/linkstream/linkstream/services/internal/testproc"
 	"github.com/linkstream/linkstream/services/links/internal/account"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -28,6 +32,16 @@ type world struct {
 	accounts *account.Accounts
 	now      time.Time
 	made     account.Made
+}
+
+// ring has one secret, and none before it.
+func ring(t *testing.T) *keyring.Keyring {
+	t.Helper()
+	keys, err := keyring.New(strings.Repeat("p", keyring.MinSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }
 
 func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
@@ -44,10 +58,10 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(pool.Close)
 	w := &world{pool: pool, store: postgres.New(pool, "go.test", 0), now: time.Now()}
-	if w.made, err = account.Bootstrap(t.Context(), w.store, cheap(), first()); err != nil {
+	if w.made, err = account.Bootstrap(t.Context(), w.store, ring(t), cheap(), first()); err != nil {
 		t.Fatal(err)
 	}
-	w.accounts, err = account.New(t.Context(), w.store, cheap(), 2, func() time.Time { return w.now })
+	w.accounts, err = account.New(t.Context(), w.store, ring(t), cheap(), 2, func() time.Time { return w.now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +103,7 @@ func TestBootstrapIsIdempotent(t *testing.T) {
 	before := state()
 	again := func(f account.First, want account.Made) {
 		t.Helper()
-		got, err := account.Bootstrap(t.Context(), w.store, cheap(), f)
+		got, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), f)
 		if err != nil || got != want || state() != before {
 			t.Errorf("got %+v, %v, want %+v\nstate %s\nwas   %s", got, err, want, state(), before)
 		}
@@ -101,7 +115,7 @@ func TestBootstrapIsIdempotent(t *testing.T) {
 	again(first(), account.Made{WorkspaceID: made.WorkspaceID, Email: made.Email})
 
 	given.Password, given.APIKey = "another password", "ls_key_"+strings.Repeat("k", 32)
-	if _, err := account.Bootstrap(t.Context(), w.store, cheap(), given); err != nil {
+	if _, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), given); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.accounts.LogIn(t.Context(), made.Email, "another password"); err != nil {
@@ -126,12 +140,12 @@ func TestBootstrapRefusesBadValues(t *testing.T) {
 	w := newWorld(t)
 	other := first()
 	other.Workspace, other.Email, other.APIKey = "other", "other@x.test", w.made.APIKey
-	if _, err := account.Bootstrap(t.Context(), w.store, cheap(), other); !errors.Is(err, postgres.ErrKeyUnfit) {
+	if _, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), other); !errors.Is(err, postgres.ErrKeyUnfit) {
 		t.Errorf("another workspace's key: %v", err)
 	}
 	w.exec(t, `UPDATE domains SET workspace_id = $1`, w.made.WorkspaceID)
 	other.APIKey = ""
-	if _, err := account.Bootstrap(t.Context(), w.store, cheap(), other); !errors.Is(err, postgres.ErrDomainTaken) {
+	if _, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), other); !errors.Is(err, postgres.ErrDomainTaken) {
 		t.Errorf("another workspace's domain: %v", err)
 	}
 	var n int
@@ -162,6 +176,97 @@ func TestAKeyOpensItsWorkspaceUntilItIsRevoked(t *testing.T) {
 	refused("ls_key_\x00")
 	w.exec(t, `UPDATE api_keys SET revoked_at = now()`)
 	refused(w.made.APIKey)
+}
+
+func TestAKeyOfAnEarlierReleaseMovesUnderTheSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stored := func(want []byte, name string) {
+		t.Helper()
+		var hash []byte
+		if err := w.pool.QueryRow(t.Context(), `SELECT key_hash FROM api_keys`).Scan(&hash); err != nil || !bytes.Equal(hash, want) {
+			t.Errorf("%s: stored is %x, %v", name, hash, err)
+		}
+	}
+	stored(ring(t).Hash(w.made.APIKey), "a new key")
+	plain := sha256.Sum256([]byte(w.made.APIKey))
+	w.exec(t, `UPDATE api_keys SET key_hash = $1`, plain[:])
+	if made, err := account.Bootstrap(t.Context(), w.store, ring(t), cheap(), account.First{
+		Workspace: "w", Email: "owner@x.test", Domain: "go.test", Password: w.made.Password, APIKey: w.made.APIKey,
+	}); err != nil || made != w.made {
+		t.Errorf("a bootstrap with it: %+v, %v", made, err)
+	}
+	if _, err := w.accounts.Authenticate(t.Context(), w.made.APIKey); err != nil {
+		t.Errorf("a plain hash: %v", err)
+	}
+	stored(ring(t).Hash(w.made.APIKey), "after its use")
+
+	// The same for a secret that was replaced; without the old one nothing fits.
+	next := strings.Repeat("n", keyring.MinSecret)
+	for _, c := range []struct {
+		previous []string
+		want     error
+	}{{nil, access.ErrUnauthenticated}, {[]string{strings.Repeat("p", keyring.MinSecret)}, nil}} {
+		keys, err := keyring.New(next, c.previous...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts, err := account.New(t.Context(), w.store, keys, cheap(), 1, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := accounts.Authenticate(t.Context(), w.made.APIKey); !errors.Is(err, c.want) {
+			t.Errorf("with %d previous secrets: %v", len(c.previous), err)
+		}
+	}
+}
+
+// Guards I48.
+func TestUsesOfKeysAreWrittenTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	used := func() *time.Time {
+		t.Helper()
+		var at *time.Time
+		if err := w.pool.QueryRow(t.Context(), `SELECT last_used_at FROM api_keys`).Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	use := func() {
+		t.Helper()
+		if _, err := w.accounts.Authenticate(t.Context(), w.made.APIKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	use()
+	if at := used(); at != nil {
+		t.Errorf("a request wrote %v", at)
+	}
+	w.now = w.now.Add(time.Minute)
+	use()
+	w.exec(t, `ALTER TABLE api_keys RENAME COLUMN last_used_at TO away`)
+	if err := w.accounts.WriteUses(t.Context()); err == nil {
+		t.Error("writing to what is away is no error")
+	}
+	w.exec(t, `ALTER TABLE api_keys RENAME COLUMN away TO last_used_at`)
+	if err := w.accounts.WriteUses(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if at := used(); at == nil || at.Sub(w.now).Abs() > time.Millisecond {
+		t.Errorf("written is %v, want %v", at, w.now)
+	}
+	// What another process wrote later stays.
+	w.exec(t, `UPDATE api_keys SET last_used_at = '2100-01-01'`)
+	use()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.accounts.RecordUses(ctx, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if at := used(); at == nil || at.Year() != 2100 {
+		t.Errorf("written is %v", at)
+	}
 }
 
 func TestRolesAndScopesOfSessions(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 )
 
 // First is what an empty installation needs before anybody can use it.
@@ -56,9 +58,10 @@ type Bootstrapped struct {
 	// PasswordHash returns the hash to store, given the one that is stored ("" for a
 	// new user); it returns the stored one to leave it as it is.
 	PasswordHash func(ctx context.Context, stored string) (string, error)
-	// Key returns hash and shown prefix of the key to have, or nil for none, given
-	// whether the workspace has a bootstrap key already.
-	Key func(exists bool) (hash []byte, prefix string, err error)
+	// Key returns hashes and shown prefix of the key to have, or nil for none, given
+	// whether the workspace has a bootstrap key already. A key that is stored under one
+	// of the hashes is that key; a new one is stored under the first.
+	Key func(exists bool) (hashes [][]byte, prefix string, err error)
 }
 
 // bootstrapStore does it in one transaction, and none of it when it fails.
@@ -69,7 +72,7 @@ type bootstrapStore interface {
 // Bootstrap makes the first workspace, its owner, the default domain and an API
 // key with all scopes. Run again it adds what is missing and leaves the rest; a
 // password that is given and differs replaces the old one.
-func Bootstrap(ctx context.Context, s bootstrapStore, params Params, f First) (Made, error) {
+func Bootstrap(ctx context.Context, s bootstrapStore, keys *keyring.Keyring, params Params, f First) (Made, error) {
 	if err := f.Validate(); err != nil {
 		return Made{}, err
 	}
@@ -97,7 +100,7 @@ func Bootstrap(ctx context.Context, s bootstrapStore, params Params, f First) (M
 			}
 			return h.hash(ctx, made.Password)
 		},
-		Key: func(exists bool) ([]byte, string, error) {
+		Key: func(exists bool) ([][]byte, string, error) {
 			if made.APIKey == "" && exists {
 				return nil, "", nil
 			}
@@ -108,7 +111,7 @@ func Bootstrap(ctx context.Context, s bootstrapStore, params Params, f First) (M
 				}
 				made.APIKey = key
 			}
-			return hashToken(made.APIKey), made.APIKey[:shownPrefix], nil
+			return keys.Hashes(made.APIKey), made.APIKey[:shownPrefix], nil
 		},
 	})
 	if err != nil {

@@ -31,7 +31,10 @@ func (s *Service) Authenticate(ctx context.Context, req *accessv1.AuthenticateRe
 	if err != nil {
 		return nil, s.rpcError(ctx, err)
 	}
-	answer := &accessv1.AuthenticateResponse{WorkspaceId: id.WorkspaceID[:], SubjectId: id.Subject[:], Email: id.Email}
+	answer := &accessv1.AuthenticateResponse{
+		WorkspaceId: id.WorkspaceID[:], SubjectId: id.Subject[:], Email: id.Email,
+		RateCapacity: int32(id.RateCapacity), RateRefillPerSecond: id.RateRefillPerSecond, //nolint:gosec // an integer column
+	}
 	for _, scope := range id.Scopes {
 		answer.Scopes = append(answer.Scopes, string(scope))
 	}

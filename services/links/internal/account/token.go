@@ -2,7 +2,6 @@ package account
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"fmt"
 	"strings"
 )
@@ -48,13 +47,6 @@ func newToken(prefix string) (string, error) {
 			}
 		}
 	}
-}
-
-// hashToken is what the database holds of a token. Tokens have 256 random bits:
-// nobody guesses one, so a slow hash would only slow us down.
-func hashToken(token string) []byte {
-	sum := sha256.Sum256([]byte(token))
-	return sum[:]
 }
 
 // checkKey says whether an operator's own key is fit to be one.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
@@ -36,7 +37,8 @@ const requestTimeout = 5 * time.Second
 
 // store keeps the links. Its errors are those of package link.
 type store interface {
-	Create(ctx context.Context, workspace uuid.UUID, c *link.Checked) (*link.Link, error)
+	Make(ctx context.Context, n link.New) link.Outcome
+	MakeMany(ctx context.Context, rows []link.New) []link.Outcome
 	Get(ctx context.Context, workspace uuid.UUID, id link.ID) (*link.Link, error)
 	List(ctx context.Context, workspace uuid.UUID, f link.Filter, after *link.Position, limit int) (link.Page, error)
 	Update(ctx context.Context, workspace uuid.UUID, id link.ID, meant link.Precondition, c *link.Checked) (*link.Link, error)
@@ -66,19 +68,26 @@ func (s ShortURLs) url(host, slug string) string {
 type api struct {
 	links     store
 	rules     *link.Rules
+	rows      *rowReader
 	shortURLs ShortURLs
 	log       *slog.Logger
 }
 
 // Register adds the operations to h.
 func Register(h huma.API, links store, rules *link.Rules, shortURLs ShortURLs, log *slog.Logger) {
-	a := &api{links: links, rules: rules, shortURLs: shortURLs, log: log}
+	a := &api{links: links, rules: rules, rows: newRowReader(h), shortURLs: shortURLs, log: log}
 	tags := []string{"links"}
+	h.OpenAPI().Tags = append(h.OpenAPI().Tags, &huma.Tag{Name: "links", Description: "Short links: where they lead, and when."})
 	huma.Register(h, huma.Operation{
 		OperationID: "create-link", Method: http.MethodPost, Path: "/v1/links", Summary: "Create a link",
+		Description:   "With find_or_create it answers 200 with an existing link of the workspace that has the destination and all given options, if there is one. Of two such calls at the same time one makes the link and the other finds it.",
 		DefaultStatus: http.StatusCreated, Tags: tags, Security: httpapi.Needs(access.LinksWrite),
 		Errors: []int{400, 401, 403, 409, 413, 415, 422, 503},
 	}, a.create)
+	found := *h.OpenAPI().Paths["/v1/links"].Post.Responses["201"]
+	found.Description = "OK: find_or_create found this link"
+	h.OpenAPI().Paths["/v1/links"].Post.Responses["200"] = &found
+	a.registerBulk(h, tags)
 	huma.Register(h, huma.Operation{
 		OperationID: "list-links", Method: http.MethodGet, Path: "/v1/links", Summary: "List links, newest first",
 		Tags: tags, Security: httpapi.Needs(access.LinksRead), RejectUnknownQueryParameters: true,
@@ -101,16 +110,16 @@ func Register(h huma.API, links store, rules *link.Rules, shortURLs ShortURLs, l
 		OperationID: "delete-link", Method: http.MethodDelete, Path: "/v1/links/{id}", Summary: "Delete a link",
 		DefaultStatus: http.StatusNoContent, Tags: tags, Security: httpapi.Needs(access.LinksWrite),
 		SkipValidateParams: true, // an id that is no UUID is the id of no link: 404
-		Errors:             []int{401, 403, 404, 412, 503},
+		Errors:             []int{400, 401, 403, 404, 412, 503},
 	}, a.delete)
 }
 
 type createInput struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"Not supported yet: refused, because ignoring it would make a link for every try"`
-	Body           newLinkBody
+	Body newLinkBody
 }
 
 type createdOutput struct {
+	Status   int
 	Location string `header:"Location" doc:"Address of the link in this API"`
 	ETag     string `header:"ETag" doc:"The link's version"`
 	Body     linkView
@@ -145,19 +154,40 @@ func (a *api) create(ctx context.Context, in *createInput) (*createdOutput, erro
 		return nil, err
 	}
 	defer done()
-	change, wrong := in.Body.change()
-	if in.IdempotencyKey != "" {
-		wrong.Add("Idempotency-Key", link.CodeNotSupported, "this header is not supported yet")
-	}
-	checked, err := a.rules.CheckNew(change)
-	if err := joined(wrong, err); err != nil {
-		return nil, a.problem(ctx, err)
-	}
-	l, err := a.links.Create(ctx, workspace, checked)
+	seed, err := idempotency.SeedOf(ctx)
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	return &createdOutput{Location: "/v1/links/" + l.ID.String(), ETag: etag(l.Version), Body: a.view(l)}, nil
+	n, err := a.newLink(workspace, seed, 0, &in.Body)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	made := a.links.Make(ctx, n)
+	if made.Err != nil {
+		return nil, a.problem(ctx, made.Err)
+	}
+	return &createdOutput{
+		Status: statusOf(made), Location: "/v1/links/" + made.Link.ID.String(), ETag: etag(made.Link.Version), Body: a.view(made.Link),
+	}, nil
+}
+
+// newLink is the n-th link that a request asks for, checked.
+func (a *api) newLink(workspace uuid.UUID, seed idempotency.Seed, n int, body *newLinkBody) (link.New, error) {
+	change, wrong := body.change()
+	checked, err := a.rules.CheckNew(change)
+	if err := joined(wrong, err); err != nil {
+		return link.New{}, err
+	}
+	return link.New{
+		WorkspaceID: workspace, ID: link.DerivedID(seed.ID, n), MayExist: seed.Retried, FindFirst: body.FindOrCreate.Value, Checked: checked,
+	}, nil
+}
+
+func statusOf(made link.Outcome) int {
+	if made.Found {
+		return http.StatusOK
+	}
+	return http.StatusCreated
 }
 
 func (a *api) get(ctx context.Context, in *getInput) (*linkOutput, error) {

@@ -34,7 +34,7 @@ type futureOption = json.RawMessage
 type newLinkBody struct {
 	Destination string `json:"destination" doc:"Absolute http or https URL of at most 8,000 bytes" example:"https://example.com/landing?utm_source=mail"`
 	LinkFields
-	FindOrCreate field[bool] `json:"find_or_create,omitzero" doc:"Not supported yet: leave out or false"`
+	FindOrCreate field[bool] `json:"find_or_create,omitzero" doc:"Answer with an existing link that has the destination and all given options, instead of a new one"`
 }
 
 type editLinkBody struct {
@@ -67,12 +67,17 @@ func timePointer(f field[time.Time]) link.Optional[*time.Time] {
 	return link.Some(&f.Value)
 }
 
+// givenTime is a time as a new link means it: null is as good as leaving it out.
+func givenTime(f field[time.Time]) link.Optional[*time.Time] {
+	if f.Null {
+		return link.Optional[*time.Time]{}
+	}
+	return timePointer(f)
+}
+
 // change turns the body of a POST into the domain's words.
 func (b *newLinkBody) change() (link.Change, link.FieldErrors) {
 	wrong := b.unsupported()
-	if b.FindOrCreate.Value {
-		wrong.Add("find_or_create", link.CodeNotSupported, "this option is not supported yet")
-	}
 	return link.Change{
 		Destination: link.Some(b.Destination),
 		Domain:      b.Domain.given(),
@@ -81,8 +86,8 @@ func (b *newLinkBody) change() (link.Change, link.FieldErrors) {
 		Notes:       b.Notes.given(),
 		Tags:        b.Tags.given(),
 		StatusCode:  b.StatusCode.given(),
-		StartsAt:    timePointer(b.StartsAt),
-		ExpiresAt:   timePointer(b.ExpiresAt),
+		StartsAt:    givenTime(b.StartsAt),
+		ExpiresAt:   givenTime(b.ExpiresAt),
 		FallbackURL: b.FallbackURL.given(),
 		Archived:    b.Archived.given(),
 	}, wrong

@@ -20,6 +20,8 @@ import (
 	"github.com/linkstream/linkstream/services/internal/testproc"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/api"
+	"github.com/linkstream/linkstream/services/links/internal/idempotency"
+	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
@@ -28,10 +30,11 @@ func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(pgtest.Main(m))) }
 
 // service is the API as the links service serves it, over a database of its own.
 type service struct {
-	handler http.Handler
-	pool    *pgxpool.Pool
-	store   *postgres.Store
-	key     string
+	handler  http.Handler
+	pool     *pgxpool.Pool
+	store    *postgres.Store
+	accounts *account.Accounts
+	key      string
 }
 
 const host = "go.test"
@@ -46,15 +49,29 @@ func newService(t *testing.T) *service {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := &service{pool: pool, store: postgres.New(pool, host, time.Hour)}
 	s.key = s.workspace(t, "first")
-	accounts, err := account.New(t.Context(), s.store, cheap(), 1, time.Now)
+	accounts, err := account.New(t.Context(), s.store, ring(t), cheap(), 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.accounts = accounts
 	mux := http.NewServeMux()
-	api.Register(httpapi.New(mux, api.Title, api.Version, accounts, log), s.store,
-		&link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
+	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
+	idempotency.New(s.store, ring(t), log).Use(document)
+	api.Register(document, s.store, &link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
+	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
+	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
 	s.handler = httpapi.Middleware(mux, prometheus.NewRegistry(), log)
 	return s
+}
+
+// ring has one secret, and none before it.
+func ring(t *testing.T) *keyring.Keyring {
+	t.Helper()
+	keys, err := keyring.New(strings.Repeat("p", keyring.MinSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }
 
 // cheap makes argon2id fast: its cost is not what these tests are about.
@@ -63,7 +80,7 @@ func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Thre
 // workspace makes a workspace and returns a key with all scopes.
 func (s *service) workspace(t *testing.T, name string) string {
 	t.Helper()
-	made, err := account.Bootstrap(t.Context(), s.store, cheap(), account.First{
+	made, err := account.Bootstrap(t.Context(), s.store, ring(t), cheap(), account.First{
 		Workspace: name, Email: name + "@x.test", Domain: host,
 	})
 	if err != nil {
@@ -107,8 +124,25 @@ type answer struct {
 	CreatedAt   string `json:"created_at"`
 	UpdatedAt   string `json:"updated_at"`
 
-	Data       []struct{ ID, Slug string }
+	Data       []struct{ ID, Slug, Name, Email string }
 	NextCursor *string `json:"next_cursor"`
+
+	Name, Prefix, Key, Email, Role, Password string
+
+	Scopes    []string
+	RateLimit *struct {
+		Capacity        int
+		RefillPerSecond float64 `json:"refill_per_second"`
+	} `json:"rate_limit"`
+	LastUsedAt *string `json:"last_used_at"`
+
+	Results []struct {
+		Index, Status int
+		Link          *struct {
+			ID, Slug string
+		}
+		Error *httpapi.Problem
+	}
 
 	Type, Code, Detail string
 	Status             int
@@ -153,4 +187,14 @@ func (s *service) try(ctx context.Context, method, path, body string, headers ..
 	}
 	err := json.NewDecoder(bytes.NewReader(w.Body.Bytes())).Decode(&a)
 	return a, err
+}
+
+// decode reads a JSON answer of another shape.
+func (s *service) decode(t *testing.T, path string, into any) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
+		t.Fatal(err)
+	}
 }

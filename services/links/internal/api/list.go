@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"time"
 
 	"github.com/linkstream/linkstream/services/links/internal/link"
@@ -35,7 +33,7 @@ func (a *api) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	defer done()
 	var after *link.Position
 	if in.Cursor != "" {
-		if after = decodeCursor(in.Cursor); after == nil {
+		if after = linkPosition(decodeCursor(cursorOfLinks, in.Cursor)); after == nil {
 			return nil, a.problem(ctx, link.FieldErrors{{Field: "cursor", Code: link.CodeInvalid, Detail: "this is no next_cursor of a list of links"}})
 		}
 	}
@@ -52,37 +50,15 @@ func (a *api) list(ctx context.Context, in *listInput) (*listOutput, error) {
 		out.Body.Data[i] = a.view(&page.Links[i])
 	}
 	if page.Next != nil {
-		cursor := encodeCursor(*page.Next)
+		cursor := encodeCursor(cursorOfLinks, page.Next.CreatedAt, page.Next.ID.UUID)
 		out.Body.NextCursor = &cursor
 	}
 	return out, nil
 }
 
-// A cursor is a position in a form that callers have no reason to read: one byte
-// of format, microseconds since 1970, and the id.
-const (
-	cursorFormat = 1
-	cursorBytes  = 1 + 8 + 16
-)
-
-func encodeCursor(p link.Position) string {
-	b := make([]byte, 0, cursorBytes)
-	b = append(b, cursorFormat)
-	b = binary.BigEndian.AppendUint64(b, uint64(p.CreatedAt.UnixMicro())) //nolint:gosec // the bits come back as they are
-	b = append(b, p.ID.UUID[:]...)
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-// decodeCursor returns nil for what encodeCursor did not write.
-func decodeCursor(s string) *link.Position {
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || len(b) != cursorBytes || b[0] != cursorFormat {
+func linkPosition(p *position) *link.Position {
+	if p == nil {
 		return nil
 	}
-	p := &link.Position{CreatedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(b[1:9]))).UTC()} //nolint:gosec // see encodeCursor
-	copy(p.ID.UUID[:], b[9:])
-	if year := p.CreatedAt.Year(); year < 1970 || year > 9999 {
-		return nil // Postgres has no such time
-	}
-	return p
+	return &link.Position{CreatedAt: p.createdAt, ID: link.ID{UUID: p.id}}
 }

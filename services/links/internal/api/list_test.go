@@ -68,6 +68,58 @@ func TestAWalkNeitherSkipsNorRepeatsUnderConcurrentInserts(t *testing.T) {
 	}
 }
 
+// What is edited, archived or moved meanwhile is seen once all the same: its place in
+// the list does not change. What is deleted is seen once or not at all.
+func TestAWalkNeitherSkipsNorRepeatsWhatIsChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	const old = 40
+	ids := make([]string, old)
+	for i := range old {
+		ids[i] = s.send(t, "POST", "/v1/links", fmt.Sprintf(`{"destination": "https://e.test", "title": "old-%d"}`, i)).ID
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for w := range 3 {
+		writers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				_, _ = s.try(t.Context(), "PATCH", "/v1/links/"+ids[(i*7+w)%(old-5)], fmt.Sprintf(`{"slug": "s-%d-%d", "notes": "n", "archived": %t}`, w, i, i%2 == 0))
+			}
+		})
+	}
+	writers.Go(func() {
+		for _, id := range ids[old-5:] {
+			_, _ = s.try(t.Context(), "DELETE", "/v1/links/"+id, "")
+		}
+	})
+	seen := map[string]int{}
+	s.walkIDs(t, "limit=3", func(id string) { seen[id]++ })
+	stop()
+	writers.Wait()
+	for i, id := range ids {
+		if n := seen[id]; n > 1 || n == 0 && i < old-5 {
+			t.Errorf("link %d was seen %d times", i, n)
+		}
+	}
+}
+
+func (s *service) walkIDs(t *testing.T, query string, each func(id string)) {
+	t.Helper()
+	for cursor := ""; ; {
+		a := s.send(t, "GET", "/v1/links?"+query+"&cursor="+url.QueryEscape(cursor), "")
+		if a.status != 200 {
+			t.Fatalf("got %d %s", a.status, a.raw)
+		}
+		for _, l := range a.Data {
+			each(l.ID)
+		}
+		if a.NextCursor == nil {
+			return
+		}
+		cursor = *a.NextCursor
+	}
+}
+
 func TestFiltersOfTheList(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -3,17 +3,41 @@ package api
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
-// problem translates the domain's errors, once, into what callers see.
-func (a *api) problem(ctx context.Context, err error) error {
-	var invalid link.FieldErrors
+// problem is what a caller is told of an error, once: what is our fault goes to the
+// log with all that the caller does not need to know.
+func (a *api) problem(ctx context.Context, err error) error { return problem(ctx, a.log, err) }
+
+func problem(ctx context.Context, log *slog.Logger, err error) error {
+	p := told(err)
+	if p.Status < http.StatusInternalServerError {
+		return p
+	}
+	if !errors.Is(err, context.Canceled) { // the caller went away: nobody's fault
+		log.ErrorContext(ctx, "request failed", "request_id", httpapi.RequestID(ctx), "err", err)
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {"1"}})
+	}
+	return p
+}
+
+// told translates the domain's errors into what callers see.
+func told(err error) *httpapi.Problem {
+	var (
+		invalid link.FieldErrors
+		wrong   account.WrongError
+	)
 	switch {
 	case errors.As(err, &invalid):
 		fields := make([]httpapi.FieldError, len(invalid))
@@ -21,20 +45,27 @@ func (a *api) problem(ctx context.Context, err error) error {
 			fields[i] = httpapi.FieldError{Field: f.Field, Code: string(f.Code), Detail: f.Detail}
 		}
 		return httpapi.Invalid(fields...)
+	case errors.As(err, &wrong):
+		fields := make([]httpapi.FieldError, len(wrong))
+		for i, f := range wrong {
+			fields[i] = httpapi.FieldError(f)
+		}
+		return httpapi.Invalid(fields...)
 	case errors.Is(err, link.ErrNotFound):
 		return httpapi.NewProblem(http.StatusNotFound, "not_found", "There is no such link in this workspace.")
+	case errors.Is(err, account.ErrNotFound):
+		return httpapi.NewProblem(http.StatusNotFound, "not_found", "There is no such thing in this workspace.")
 	case errors.Is(err, link.ErrSlugTaken):
 		return httpapi.NewProblem(http.StatusConflict, "slug_taken", "Another link has this slug on this domain.")
+	case errors.Is(err, account.ErrEmailTaken):
+		return httpapi.NewProblem(http.StatusConflict, "email_taken", "Somebody uses this email already.")
+	case errors.Is(err, account.ErrLastOwner):
+		return httpapi.NewProblem(http.StatusConflict, "last_owner", "A workspace keeps one owner at least.")
 	case errors.Is(err, link.ErrStale):
 		return httpapi.NewProblem(http.StatusPreconditionFailed, "stale_version", "The link has changed since the version in If-Match.")
-	case errors.Is(err, link.ErrUnavailable):
-		a.log.ErrorContext(ctx, "request failed", "request_id", httpapi.RequestID(ctx), "err", err)
-		return huma.ErrorWithHeaders(httpapi.NewProblem(http.StatusServiceUnavailable, "unavailable", "The store cannot be reached. The request can be tried again."),
-			http.Header{"Retry-After": {"1"}})
+	case errors.Is(err, link.ErrUnavailable), errors.Is(err, access.ErrUnavailable):
+		return httpapi.NewProblem(http.StatusServiceUnavailable, "unavailable", "The store cannot be reached. The request can be tried again.")
 	default:
-		if !errors.Is(err, context.Canceled) { // the caller went away: nobody's fault
-			a.log.ErrorContext(ctx, "request failed", "request_id", httpapi.RequestID(ctx), "err", err)
-		}
 		return httpapi.NewProblem(http.StatusInternalServerError, "internal", "Something went wrong here. If it goes on, quote the request id.")
 	}
 }

@@ -55,6 +55,19 @@ func Current(l *link.Link) *eventspb.LinkChanged {
 	return Changed(l, eventspb.LinkChanged_KIND_UPDATED)
 }
 
+// Gone is what is left at an address that a link left, by being deleted or moved: the
+// deletion, at the version and revision of the change that took it away.
+func Gone(left *link.Left) *eventspb.LinkChanged {
+	return &eventspb.LinkChanged{
+		LinkId:      left.ID.UUID[:],
+		WorkspaceId: left.WorkspaceID[:],
+		Address:     address(left.Address),
+		Version:     left.Version,
+		Revision:    left.Revision,
+		Kind:        eventspb.LinkChanged_KIND_DELETED,
+	}
+}
+
 func address(a link.Address) *eventspb.Address {
 	return &eventspb.Address{Host: a.Host, Slug: a.Slug, SlugKey: a.SlugKey}
 }

@@ -67,6 +67,16 @@ func (l *Link) Address() Address {
 	return Address{Host: l.Domain.Host, Slug: l.Slug, SlugKey: l.SlugKey}
 }
 
+// Left says that a link has left an address, by being deleted or moved, and the
+// link's version and revision after that.
+type Left struct {
+	ID          ID
+	WorkspaceID uuid.UUID
+	Address     Address
+
+	Version, Revision uint64
+}
+
 // What can go wrong with a link, beyond its fields.
 var (
 	// ErrNotFound: there is no such link in the workspace.

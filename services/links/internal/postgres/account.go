@@ -13,28 +13,38 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/account"
 )
 
-// FindKey returns an API key that is not revoked, or account.ErrNotFound.
-func (s *Store) FindKey(ctx context.Context, hash []byte) (account.Key, error) {
+// FindKey returns the API key with one of the hashes, if it is not revoked, or
+// account.ErrNotFound.
+func (s *Store) FindKey(ctx context.Context, hashes [][]byte) (account.Known, error) {
 	var (
-		k      account.Key
-		scopes []string
+		k        account.Known
+		scopes   []string
+		capacity *int
+		refill   *float64
 	)
-	err := s.pool.QueryRow(ctx, `SELECT id, workspace_id, scopes FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL`, hash).
-		Scan(&k.ID, &k.WorkspaceID, &scopes)
-	for _, scope := range scopes {
-		k.Scopes = append(k.Scopes, access.Scope(scope))
-	}
+	err := s.pool.QueryRow(ctx, `SELECT id, workspace_id, scopes, rate_capacity, rate_refill_per_second, key_hash
+		FROM api_keys WHERE key_hash = ANY($1) AND revoked_at IS NULL`, hashes).
+		Scan(&k.ID, &k.WorkspaceID, &scopes, &capacity, &refill, &k.Hash)
+	k.Scopes, k.Rate = keyScopes(scopes), keyRate(capacity, refill)
 	return k, accountError(err)
 }
 
+// RehashKey replaces a key's hash, unless another did it meanwhile.
+func (s *Store) RehashKey(ctx context.Context, id uuid.UUID, from, to []byte) error {
+	if _, err := s.pool.Exec(ctx, `UPDATE api_keys SET key_hash = $3 WHERE id = $1 AND key_hash = $2`, id, from, to); err != nil {
+		return fmt.Errorf("rehashing a key: %w", err)
+	}
+	return nil
+}
+
 // FindSession returns a session that is not over, or account.ErrNotFound.
-func (s *Store) FindSession(ctx context.Context, hash []byte, now time.Time) (account.Session, error) {
+func (s *Store) FindSession(ctx context.Context, hashes [][]byte, now time.Time) (account.Session, error) {
 	var f account.Session
 	err := s.pool.QueryRow(ctx, `SELECT s.user_id, s.workspace_id, u.email, m.role
 		FROM sessions s
 		JOIN users u ON u.id = s.user_id
 		JOIN memberships m ON m.user_id = s.user_id AND m.workspace_id = s.workspace_id
-		WHERE s.token_hash = $1 AND s.expires_at > $2`, hash, now).
+		WHERE s.token_hash = ANY($1) AND s.expires_at > $2`, hashes, now).
 		Scan(&f.UserID, &f.WorkspaceID, &f.Email, &f.Role)
 	return f, accountError(err)
 }
@@ -66,8 +76,8 @@ func (s *Store) StartSession(ctx context.Context, hash []byte, u account.User, n
 }
 
 // EndSession forgets a session, if there is one.
-func (s *Store) EndSession(ctx context.Context, hash []byte) error {
-	if _, err := s.pool.Exec(ctx, `DELETE FROM sessions WHERE token_hash = $1`, hash); err != nil {
+func (s *Store) EndSession(ctx context.Context, hashes [][]byte) error {
+	if _, err := s.pool.Exec(ctx, `DELETE FROM sessions WHERE token_hash = ANY($1)`, hashes); err != nil {
 		return fmt.Errorf("ending a session: %w", err)
 	}
 	return nil
@@ -181,24 +191,22 @@ func ensureKey(ctx context.Context, tx pgx.Tx, b account.Bootstrapped, workspace
 	if err != nil {
 		return err
 	}
-	hash, prefix, err := b.Key(exists)
-	if err != nil || hash == nil {
+	hashes, prefix, err := b.Key(exists)
+	if err != nil || hashes == nil {
 		return err
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return err
 	}
-	scopes := make([]string, 0, len(access.Scopes()))
-	for _, scope := range access.Scopes() {
-		scopes = append(scopes, string(scope))
-	}
-	if _, err := tx.Exec(ctx, `INSERT INTO api_keys (id, workspace_id, name, prefix, key_hash, scopes) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (key_hash) DO NOTHING`, id, workspace, bootstrapKeyName, prefix, hash, scopes); err != nil {
+	scopes := scopeTexts(access.Scopes())
+	if _, err := tx.Exec(ctx, `INSERT INTO api_keys (id, workspace_id, name, prefix, key_hash, scopes) SELECT $1, $2, $3, $4, $5, $6
+		WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE key_hash = ANY($7))`,
+		id, workspace, bootstrapKeyName, prefix, hashes[0], scopes, hashes); err != nil {
 		return err
 	}
 	var fit bool
-	err = tx.QueryRow(ctx, `SELECT workspace_id = $2 AND revoked_at IS NULL FROM api_keys WHERE key_hash = $1`, hash, workspace).Scan(&fit)
+	err = tx.QueryRow(ctx, `SELECT workspace_id = $2 AND revoked_at IS NULL FROM api_keys WHERE key_hash = ANY($1)`, hashes, workspace).Scan(&fit)
 	if err == nil && !fit {
 		return ErrKeyUnfit
 	}

@@ -20,6 +20,10 @@ const selectLinks = `SELECT l.id, l.workspace_id, d.id, d.host, d.case_sensitive
 	l.version, l.revision, l.created_at, l.updated_at
 	FROM links l JOIN domains d ON d.id = l.domain_id`
 
+// linkNames are names for the columns of selectLinks, where it is a subquery.
+const linkNames = `id, workspace_id, domain_id, host, case_sensitive, slug, slug_key, destination,
+	title, notes, tags, status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at`
+
 func scanLink(row pgx.CollectableRow) (link.Link, error) {
 	var l link.Link
 	err := row.Scan(&l.ID, &l.WorkspaceID, &l.Domain.ID, &l.Domain.Host, &l.Domain.CaseSensitive, &l.Slug, &l.SlugKey, &l.Destination,
@@ -90,7 +94,7 @@ func (s *Store) List(ctx context.Context, workspace uuid.UUID, f link.Filter, af
 	}
 	if f.Query != "" {
 		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Query) + "%"
-		q.add(` AND concat_ws(E'\n', l.title, l.slug, l.destination) ILIKE `, pattern)
+		q.add(` AND (l.title || E'\n' || l.slug || E'\n' || l.destination) ILIKE `, pattern)
 	}
 	if f.Archived != nil {
 		q.add(` AND l.archived = `, *f.Archived)

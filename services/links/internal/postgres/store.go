@@ -17,7 +17,9 @@
 //
 // Whoever waits for a row holds no address, and whoever waits for an address
 // waits for a greater key than it holds, so nobody waits in a circle. A change of
-// several links takes all rows first (by id), then all addresses.
+// several links takes all rows first (by id), then all addresses. Who looks for a link
+// before making one also locks what it looks for (see findKey): among the addresses,
+// in the same order.
 //
 // The revision has to come last. Taken before the lock it could be the smaller one
 // of two that are committed in the other order, and every cache would keep the
@@ -64,11 +66,18 @@ type Store struct {
 	defaultDomain string
 	// tombstoneGrace is how long after a deletion its key leaves the changelog.
 	tombstoneGrace time.Duration
+	// single combines links that are made one by one.
+	single combiner
+	// bulk bounds how many transactions of many links run at the same time: each
+	// holds an advisory lock for every address, and the server has room for so many.
+	bulk chan struct{}
 }
 
 // New returns a store over the pool. defaultDomain is a host in normal form.
 func New(pool *pgxpool.Pool, defaultDomain string, tombstoneGrace time.Duration) *Store {
-	return &Store{pool: pool, defaultDomain: defaultDomain, tombstoneGrace: tombstoneGrace}
+	s := &Store{pool: pool, defaultDomain: defaultDomain, tombstoneGrace: tombstoneGrace, bulk: make(chan struct{}, bulkTransactions)}
+	s.single.make = s.makeLinks
+	return s
 }
 
 // ErrBadURL says that a URL is none of Postgres. It does not repeat the URL, which

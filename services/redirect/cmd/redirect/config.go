@@ -9,40 +9,38 @@ import (
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/redisconn"
+	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 	"github.com/linkstream/linkstream/services/redirect/internal/throttle"
 )
 
 type settings struct {
-	Region              string         `env:"REGION,required" help:"the region this edge is in"`
-	EdgeName            string         `env:"EDGE_NAME,required" help:"this edge's name, in clicks and logs"`
-	HTTPAddr            string         `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" help:"where visitors are answered"`
-	RedisURL            string         `env:"REDIS_URL,required" help:"the region's Redis: redis://[user:password@]host:port[/db], or a cluster: redis://host:port?cluster=true&addr=host:port"`
-	OriginURL           string         `env:"ORIGIN_URL,required" help:"the RPC listener of links, for instance http://127.0.0.1:8011"`
-	DefaultDomain       string         `env:"DEFAULT_DOMAIN,required" help:"the domain that local names stand for"`
-	LocalNames          []string       `env:"LOCAL_NAMES" envDefault:"localhost,127.0.0.1,::1" help:"hosts that mean the default domain, comma-separated"`
-	TrustedProxies      []netip.Prefix `env:"TRUSTED_PROXIES" help:"whose X-Forwarded-For is believed, CIDR, comma-separated"`
-	MonitorAgents       []string       `env:"MONITOR_AGENTS" envDefault:"UptimeRobot,Pingdom,StatusCake,Site24x7,Better Uptime,BetterUptime,Better Stack,Uptime-Kuma,SentryUptimeBot,Datadog/Synthetics,DatadogSynthetics,NewRelicPinger,NewRelicSynthetics,Checkly,HetrixTools,Freshping,updown.io,NodePing,OhDear,check_http,Blackbox Exporter,Blackbox-Exporter,Stackdriver,Route53-Health-Check,ELB-HealthChecker,Cloudflare-Healthchecks,Gatus/" help:"parts of the agents of uptime monitors, comma-separated, in any case: Redis answers them, and the in-process cache is kept for visitors; none for nobody"`
-	RateLimit           int            `env:"EDGE_RATE_LIMIT" envDefault:"0" help:"how many requests a second one address (IPv6: one /64) may make, 0 for no limit"`
-	RateBurst           int            `env:"EDGE_RATE_BURST" envDefault:"100" help:"how many of them may come at once"`
-	RateExempt          []netip.Prefix `env:"EDGE_RATE_EXEMPT" envDefault:"127.0.0.0/8,::1/128" help:"networks that are not limited, CIDR, comma-separated"`
-	ServerTiming        bool           `env:"SERVER_TIMING" envDefault:"false" help:"say in Server-Timing which cache answered"`
-	L1MaxBytes          int64          `env:"L1_MAX_BYTES" envDefault:"268435456" help:"how much the in-process cache may hold"`
-	L1TTL               time.Duration  `env:"L1_TTL" envDefault:"60s" help:"how long the in-process cache trusts an entry"`
-	ClickBufferMaxBytes int            `env:"CLICK_BUFFER_MAX_BYTES" envDefault:"67108864" help:"how much the clicks that wait for the broker may take"`
-	KafkaBrokers        []string       `env:"KAFKA_BROKERS,required" help:"Kafka brokers, host:port, comma-separated"`
-	TopicPrefix         string         `env:"TOPIC_PREFIX" help:"prefix of all topics, on a shared broker"`
-	AdminAddr           string         `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9080" help:"where /metrics, /healthz and /readyz are served"`
-	LogLevel            string         `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
-	DrainTimeout        time.Duration  `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"how long each phase of a stop may take"`
+	Region          string         `env:"REGION,required" help:"the region this edge is in"`
+	EdgeName        string         `env:"EDGE_NAME,required" help:"this edge's name, in clicks and logs"`
+	HTTPAddr        string         `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" help:"where visitors are answered"`
+	RedisURL        string         `env:"REDIS_URL,required" help:"the region's Redis: redis://[user:password@]host:port[/db], or a cluster: redis://host:port?cluster=true&addr=host:port"`
+	OriginURL       string         `env:"ORIGIN_URL,required" help:"the RPC listener of links, for instance http://127.0.0.1:8011"`
+	DefaultDomain   string         `env:"DEFAULT_DOMAIN,required" help:"the domain that local names stand for"`
+	LocalNames      []string       `env:"LOCAL_NAMES" envDefault:"localhost,127.0.0.1,::1" help:"hosts that mean the default domain, comma-separated"`
+	TrustedProxies  []netip.Prefix `env:"TRUSTED_PROXIES" help:"whose X-Forwarded-For is believed, CIDR, comma-separated"`
+	MonitorAgents   []string       `env:"MONITOR_AGENTS" envDefault:"UptimeRobot,Pingdom,StatusCake,Site24x7,Better Uptime,BetterUptime,Better Stack,Uptime-Kuma,SentryUptimeBot,Datadog/Synthetics,DatadogSynthetics,NewRelicPinger,NewRelicSynthetics,Checkly,HetrixTools,Freshping,updown.io,NodePing,OhDear,check_http,Blackbox Exporter,Blackbox-Exporter,Stackdriver,Route53-Health-Check,ELB-HealthChecker,Cloudflare-Healthchecks,Gatus/" help:"parts of the agents of uptime monitors, comma-separated, in any case: Redis answers them, and the in-process cache is kept for visitors; none for nobody"`
+	RateLimit       int            `env:"EDGE_RATE_LIMIT" envDefault:"0" help:"how many requests a second one address (IPv6: one /64) may make, 0 for no limit"`
+	RateBurst       int            `env:"EDGE_RATE_BURST" envDefault:"100" help:"how many of them may come at once"`
+	RateExempt      []netip.Prefix `env:"EDGE_RATE_EXEMPT" envDefault:"127.0.0.0/8,::1/128" help:"networks that are not limited, CIDR, comma-separated"`
+	ServerTiming    bool           `env:"SERVER_TIMING" envDefault:"false" help:"say in Server-Timing which cache answered"`
+	L1MaxBytes      int64          `env:"L1_MAX_BYTES" envDefault:"268435456" help:"how much the in-process cache may take, in bytes; the memory limit of the process follows from it, unless GOMEMLIMIT is set"`
+	L1TTL           time.Duration  `env:"L1_TTL" envDefault:"60s" help:"how long the in-process cache trusts an entry"`
+	JournalDir      string         `env:"JOURNAL_DIR,required" help:"directory, of this edge alone, in which clicks wait for the broker; they survive the process there"`
+	JournalMaxBytes int64          `env:"JOURNAL_MAX_BYTES" envDefault:"1073741824" help:"how much the clicks that wait for the broker may take on the disk; beyond it the oldest are dropped"`
+	KafkaBrokers    []string       `env:"KAFKA_BROKERS,required" help:"Kafka brokers, host:port, comma-separated"`
+	TopicPrefix     string         `env:"TOPIC_PREFIX" help:"prefix of all topics, on a shared broker"`
+	AdminAddr       string         `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9080" help:"where /metrics, /healthz and /readyz are served"`
+	LogLevel        string         `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	DrainTimeout    time.Duration  `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"how long each phase of a stop may take"`
 }
 
-const (
-	// minL1 is below what makes a cache; it is more likely a wrong unit.
-	minL1 = 1 << 20
-	// minClickBuffer is one full batch.
-	minClickBuffer = 1 << 20
-)
+// minL1 is below what makes a cache; it is more likely a wrong unit.
+const minL1 = 1 << 20
 
 // monitors are the agents to tell apart. An empty variable means the default, so it
 // takes a word to have none.
@@ -82,8 +80,8 @@ func (s settings) Validate() error {
 	if s.RateBurst < 1 || s.RateBurst > throttle.MaxBurst {
 		errs = append(errs, fmt.Errorf("LINKSTREAM_EDGE_RATE_BURST must be between 1 and %d", throttle.MaxBurst))
 	}
-	if s.ClickBufferMaxBytes < minClickBuffer {
-		errs = append(errs, fmt.Errorf("LINKSTREAM_CLICK_BUFFER_MAX_BYTES must be at least %d", minClickBuffer))
+	if s.JournalMaxBytes < clicks.MinJournalBytes {
+		errs = append(errs, fmt.Errorf("LINKSTREAM_JOURNAL_MAX_BYTES must be at least %d", clicks.MinJournalBytes))
 	}
 	return errors.Join(append(errs,
 		config.CheckURL("ORIGIN_URL", s.OriginURL),

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -20,13 +23,15 @@ import (
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/control"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
 
-// l1Counters is ten for each of a million links, which is about what the default
-// memory holds. They take 40 MB beside it.
-const l1Counters = 10_000_000
+// replicaLag is many times what a replica that follows its primary is behind. One that
+// has lost it answers no reads where replica-serve-stale-data is no.
+const replicaLag = 10 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -49,6 +54,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	log = log.With("region", s.Region, "edge", s.EdgeName)
 	registry := telemetry.NewRegistry()
+	limitMemory(s)
 
 	public, err := httpserver.Listen(ctx, s.HTTPAddr)
 	if err != nil {
@@ -66,40 +72,65 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	producer, err := clicks.New(kafka.Options(s.KafkaBrokers, "redirect-"+s.EdgeName, log),
-		clicks.Settings{TopicPrefix: s.TopicPrefix, MaxBufferBytes: s.ClickBufferMaxBytes, DrainTimeout: s.DrainTimeout}, registry, log)
+	broker := kafka.Options(s.KafkaBrokers, "redirect-"+s.EdgeName, brokerLog(ctx, log))
+	topics, err := newTopicCheck(broker, s.TopicPrefix, log)
 	if err != nil {
 		return err
 	}
-	topics := &topicCheck{client: producer.Client(), prefix: s.TopicPrefix, log: log}
+	defer topics.close()
 	if err := topics.atStart(ctx); err != nil {
-		producer.Client().Close()
 		return err
 	}
-	links, err := lookup.New(linkcache.NewStore(client), lookup.NewOriginClient(s.OriginURL),
-		lookup.Settings{MaxBytes: s.L1MaxBytes, Counters: l1Counters, TTL: s.L1TTL}, registry, log)
+	recorded, err := clicks.New(ctx, broker, clicks.Settings{
+		Edge: s.EdgeName, TopicPrefix: s.TopicPrefix, JournalDir: s.JournalDir, JournalMaxBytes: s.JournalMaxBytes, DrainTimeout: s.DrainTimeout,
+	}, registry, log)
 	if err != nil {
-		producer.Client().Close()
+		return err
+	}
+	defer func() { _ = recorded.Close() }()
+	links, err := lookup.New(linkcache.NewStore(client), lookup.NewOriginClient(s.OriginURL),
+		lookup.Settings{MaxBytes: s.L1MaxBytes, TTL: s.L1TTL, ReplicaLag: replicaLag}, registry, log)
+	if err != nil {
 		return err
 	}
 	feed := lookup.NewFeed(client, links, log)
-	handler := redirect.New(links, producer, redirect.Settings{
+	handler := redirect.New(links, recorded, redirect.Settings{
 		DefaultDomain: s.DefaultDomain, LocalNames: s.LocalNames, TrustedProxies: s.TrustedProxies,
 		MonitorAgents: s.monitors(), Limit: redirect.Limit{Rate: s.RateLimit, Burst: s.RateBurst, Exempt: s.RateExempt},
 		ServerTiming: s.ServerTiming, Region: s.Region, Edge: s.EdgeName,
 	}, registry)
-	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "links", Ready: readiness(client, feed, links, httpserver.Reachable("origin", s.OriginURL))})
+	admin := httpserver.NewAdmin(registry,
+		httpserver.Check{Name: "links", Ready: readiness(client, feed, links, httpserver.Reachable("origin", s.OriginURL))},
+		httpserver.Check{Name: "clicks", Ready: recorded.Ready})
+
+	server, err := http1.NewServer(public, handler, http1.Settings{
+		Loops: runtime.GOMAXPROCS(0), Grace: s.DrainTimeout, Waits: http1.DefaultWaits(),
+	}, log)
+	if err != nil {
+		return err
+	}
 
 	log.Info("started", "http", public.Addr().String(), "admin", private.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(private, admin, s.DrainTimeout, log).Run},
-		runner.Task{Name: "clicks", Run: producer.Run}, // sends what the server recorded
+		runner.Task{Name: "clicks", Run: recorded.Run}, // sends what the server recorded
 		runner.Task{Name: "topics", Run: topics.Run},
 		runner.Task{Name: "lookup", Run: links.Run},
 		runner.Task{Name: "invalidations", Run: feed.Run},
-		runner.Task{Name: "server", Run: redirect.NewServer(public, handler, s.DrainTimeout, log).Run},
+		runner.Task{Name: "control", Run: control.New(s.OriginURL, s.Region, s.EdgeName, links, log).Run},
+		runner.Task{Name: "server", Run: server.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)
+}
+
+// brokerLog is where the Kafka client writes: nowhere, unless every detail is wanted.
+// It has a line for each try while the broker is away, for minutes; the sender says
+// once that clicks wait, and once that they do not.
+func brokerLog(ctx context.Context, log *slog.Logger) *slog.Logger {
+	if log.Enabled(ctx, slog.LevelDebug) {
+		return log
+	}
+	return slog.New(slog.DiscardHandler)
 }
 
 // readiness says whether this edge can answer. With Redis it can once it hears of

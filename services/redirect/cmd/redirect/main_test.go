@@ -25,20 +25,14 @@ import (
 
 var update = flag.Bool("update", false, "write deps.txt anew")
 
-func TestMain(m *testing.M) {
-	// fasthttp's worker pool notices that it was stopped up to ten seconds later, and
-	// its clock for the Date header never stops.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestEveryBadSettingIsNamed(t *testing.T) {
 	err := run(t.Context(), []string{
 		"LINKSTREAM_DRAIN_TIMEOUT=-1s", "LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_ADMIN_ADDR=nowhere", "LINKSTREAM_HTTP_ADDR=here",
 		"LINKSTREAM_ORIGIN_URL=links:8011", "LINKSTREAM_TRUSTED_PROXIES=10.0.0.0/8,nonsense", "LINKSTREAM_L1_MAX_BYTES=256", "LINKSTREAM_L1_TTL=1ms",
 		"LINKSTREAM_EDGE_RATE_LIMIT=-1", "LINKSTREAM_EDGE_RATE_BURST=0", "LINKSTREAM_EDGE_RATE_EXEMPT=home", "LINKSTREAM_MONITOR_AGENTS=UptimeRobot,x",
-		"LINKSTREAM_CLICK_BUFFER_MAX_BYTES=1", "LINKSTREAM_REDIS_URL=redis://user:secret@host:port", "LINKSTREAM_KAFKA_BROKERS=nowhere",
+		"LINKSTREAM_JOURNAL_MAX_BYTES=1", "LINKSTREAM_REDIS_URL=redis://user:secret@host:port", "LINKSTREAM_KAFKA_BROKERS=nowhere",
 	}, nil, io.Discard)
 	if err == nil {
 		t.Fatal("it starts")
@@ -48,7 +42,7 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 	}
 	for _, name := range []string{
 		"REGION", "EDGE_NAME", "REDIS_URL", "KAFKA_BROKERS", "DEFAULT_DOMAIN", "DRAIN_TIMEOUT", "LOG_LEVEL", "ADMIN_ADDR", "HTTP_ADDR",
-		"ORIGIN_URL", "TRUSTED_PROXIES", "L1_MAX_BYTES", "L1_TTL", "EDGE_RATE_LIMIT", "EDGE_RATE_BURST", "EDGE_RATE_EXEMPT", "MONITOR_AGENTS", "CLICK_BUFFER_MAX_BYTES",
+		"ORIGIN_URL", "TRUSTED_PROXIES", "L1_MAX_BYTES", "L1_TTL", "EDGE_RATE_LIMIT", "EDGE_RATE_BURST", "EDGE_RATE_EXEMPT", "MONITOR_AGENTS", "JOURNAL_MAX_BYTES", "JOURNAL_DIR",
 	} {
 		if !strings.Contains(err.Error(), "LINKSTREAM_"+name) {
 			t.Errorf("the message does not name LINKSTREAM_%s: %v", name, err)
@@ -58,7 +52,7 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 
 func TestMonitorsCanBeSwitchedOff(t *testing.T) {
 	for value, some := range map[string]bool{"": true, "UptimeRobot": true, "none": false} {
-		s, err := config.Parse[settings]("", environ([]string{"127.0.0.1:1"}, "redis://127.0.0.1:1", "LINKSTREAM_MONITOR_AGENTS="+value), nil, io.Discard)
+		s, err := config.Parse[settings]("", environ(t.TempDir(), []string{"127.0.0.1:1"}, "redis://127.0.0.1:1", "LINKSTREAM_MONITOR_AGENTS="+value), nil, io.Discard)
 		if err != nil || (len(s.monitors()) > 0) != some {
 			t.Errorf("LINKSTREAM_MONITOR_AGENTS=%q gives %q, %v", value, s.monitors(), err)
 		}
@@ -75,9 +69,9 @@ func TestHelpListsTheSettings(t *testing.T) {
 	}
 }
 
-func environ(brokers []string, redisURL string, more ...string) []string {
+func environ(journal string, brokers []string, redisURL string, more ...string) []string {
 	return append(more,
-		"LINKSTREAM_REGION=fra", "LINKSTREAM_EDGE_NAME=redirect-fra-0", "LINKSTREAM_REDIS_URL="+redisURL,
+		"LINKSTREAM_JOURNAL_DIR="+journal, "LINKSTREAM_REGION=fra", "LINKSTREAM_EDGE_NAME=redirect-fra-0", "LINKSTREAM_REDIS_URL="+redisURL,
 		"LINKSTREAM_ORIGIN_URL=http://127.0.0.1:1", "LINKSTREAM_DEFAULT_DOMAIN=s.test",
 		"LINKSTREAM_KAFKA_BROKERS="+strings.Join(brokers, ","), "LINKSTREAM_DRAIN_TIMEOUT=2s")
 }
@@ -88,7 +82,7 @@ func TestMissingTopicStopsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	err = run(t.Context(), environ(cluster.ListenAddrs(), redistest.Start(t).URL, "LINKSTREAM_HTTP_ADDR=127.0.0.1:0", "LINKSTREAM_ADMIN_ADDR=127.0.0.1:0"), nil, io.Discard)
+	err = run(t.Context(), environ(t.TempDir(), cluster.ListenAddrs(), redistest.Start(t).URL, "LINKSTREAM_HTTP_ADDR=127.0.0.1:0", "LINKSTREAM_ADMIN_ADDR=127.0.0.1:0"), nil, io.Discard)
 	if !errors.Is(err, kafka.ErrMissingTopics) || !strings.Contains(err.Error(), string(events.Clicks)) {
 		t.Errorf("run() = %v, want the missing topic", err)
 	}
@@ -98,10 +92,11 @@ func TestMissingTopicStopsTheStart(t *testing.T) {
 func edge(t *testing.T, brokers []string, redisURL string) (public, admin string) {
 	t.Helper()
 	public, admin = testproc.FreeAddr(t), testproc.FreeAddr(t)
+	journal := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, environ(brokers, redisURL, "LINKSTREAM_HTTP_ADDR="+public, "LINKSTREAM_ADMIN_ADDR="+admin), nil, io.Discard)
+		done <- run(ctx, environ(journal, brokers, redisURL, "LINKSTREAM_HTTP_ADDR="+public, "LINKSTREAM_ADMIN_ADDR="+admin), nil, io.Discard)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -147,7 +142,8 @@ func TestReadyWithRedisAndServesWithoutABroker(t *testing.T) {
 		`cache_invalidation_total{source="pubsub"}`, `cache_invalidation_total{source="ttl"}`, `cache_invalidation_total{source="purge"}`,
 		`cache_invalidation_total{source="gap"}`, `cache_invalidation_total{source="reconnect"}`, "cache_l1_memory_bytes", "cache_stale_served_total",
 		`redirect_duration_seconds_count{cache="l1"}`, `redirect_responses_total{status="302"}`,
-		"clicks_accepted_total", "clicks_produced_total", `clicks_dropped_total{reason="buffer_full"}`,
+		"clicks_accepted_total", "clicks_produced_total", "clicks_journal_bytes",
+		`clicks_dropped_total{reason="journal_full"}`, `clicks_dropped_total{reason="journal_disk"}`, `clicks_dropped_total{reason="journal_damaged"}`,
 	} {
 		if !strings.Contains(metrics, "\n"+name) {
 			t.Errorf("/metrics has no %s", name)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -30,10 +31,21 @@ type topicCheck struct {
 	known  bool
 }
 
+func newTopicCheck(options []kgo.Opt, prefix string, log *slog.Logger) (*topicCheck, error) {
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return &topicCheck{client: client, prefix: prefix, log: log}, nil
+}
+
+// close ends the connections. It may be called more than once.
+func (c *topicCheck) close() { c.client.Close() }
+
 func (c *topicCheck) atStart(ctx context.Context) error {
 	err := c.ask(ctx)
 	if errors.Is(err, kafka.ErrNoAnswer) {
-		c.log.Warn("starting without the broker: clicks wait in memory", "err", err)
+		c.log.Warn("starting without the broker: clicks wait in the journal", "err", err)
 		return nil
 	}
 	return err
@@ -60,6 +72,7 @@ func (c *topicCheck) Run(ctx context.Context) error {
 			c.log.Error("clicks cannot be delivered", "err", err)
 		}
 	}
+	c.close() // nothing more to ask
 	<-ctx.Done()
 	return nil
 }

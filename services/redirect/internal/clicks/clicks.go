@@ -1,13 +1,12 @@
-// Package clicks hands clicks to Kafka.
+// Package clicks takes the clicks of answered redirects.
 //
-// It promises that a redirect never waits for a click: a click is copied into a
-// buffer of its own and given to the client, which sends it later. It refuses to
-// hold more than its bounds: when the broker is away so long that they are
-// reached, clicks are dropped, counted, and a warning says how many. Every
-// accepted click ends as produced or as dropped.
-//
-// Record is the whole seam: what stands behind it may become a journal without
-// the edge noticing.
+// It promises that a redirect neither waits for a click nor fails because of one:
+// clicks are gathered in a Batch, which is handed over to the journal on this
+// machine in one copy before the answers are written, and sent from there (packages
+// journal and sender). An answered redirect is therefore counted once, whatever is
+// killed in between. It refuses to lose a click silently: one that the journal
+// cannot take or has to give up is counted with its reason, and the counts survive
+// the process.
 package clicks
 
 import (
@@ -15,7 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,149 +22,172 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/redirect/internal/journal"
+	"github.com/linkstream/linkstream/services/redirect/internal/sender"
 )
 
 const (
-	// linger gathers batches: a click may be half a second old in a dashboard, and
-	// a full batch costs the edge's core far less than single records.
-	linger = 50 * time.Millisecond
-	// maxRecords bounds the buffer together with the bytes: a record costs its
-	// bookkeeping too (about 300 bytes).
-	maxRecords = 250_000
-	// clickBytes is the room a click gets at first: an ordinary one is 250 to 450.
-	clickBytes = 512
-	// warnEvery is the time between two warnings about dropped clicks.
-	warnEvery = 10 * time.Second
+	// lockWait is how long the process before this one may take to be gone.
+	lockWait = 5 * time.Second
+	// openEvery is the time between two tries to open a journal whose disk is full or
+	// read-only.
+	openEvery = time.Second
+	// MinJournalBytes is the smallest bound of a journal.
+	MinJournalBytes = journal.MinBytes
 )
 
-// Producer sends clicks. It is safe for concurrent use.
-type Producer struct {
-	client *kgo.Client
-	topic  string
-	drain  time.Duration
-	log    *slog.Logger
-
-	accepted, produced         prometheus.Counter
-	droppedFull, droppedFailed prometheus.Counter
-	drops                      chan error   // a reason, for the warning
-	untold                     atomic.Int64 // drops that no warning has told of yet
-}
-
-// Settings of a Producer.
+// Settings of a Log.
 type Settings struct {
-	TopicPrefix    string
-	MaxBufferBytes int           // what may wait for the broker
-	DrainTimeout   time.Duration // how long a stop may take
+	Edge            string // this edge's name
+	TopicPrefix     string
+	JournalDir      string
+	JournalMaxBytes int64         // at least MinJournalBytes
+	DrainTimeout    time.Duration // how long a stop may send what waits
 }
 
-// New returns a producer. Options are those of a Kafka client (package kafka).
-func New(options []kgo.Opt, settings Settings, registry prometheus.Registerer, log *slog.Logger) (*Producer, error) {
-	client, err := kgo.NewClient(append(options,
-		kgo.ProducerBatchCompression(kgo.Lz4Compression()),
-		kgo.ProducerLinger(linger),
-		kgo.MaxBufferedRecords(maxRecords),
-		kgo.MaxBufferedBytes(settings.MaxBufferBytes),
-	)...)
-	if err != nil {
-		return nil, fmt.Errorf("making the producer: %w", err)
+// Log is where clicks are written down. Append, Record and Ready are safe for
+// concurrent use.
+type Log struct {
+	settings Settings
+	options  []kgo.Opt
+	log      *slog.Logger
+
+	journal atomic.Pointer[journal.Journal] // nil until it could be opened
+	sender  atomic.Pointer[sender.Sender]
+	refused atomic.Uint64 // clicks while there was none
+
+	mu     sync.Mutex
+	err    error // why it could not be opened
+	single Batch // of Record
+}
+
+// New opens the journal. One that another process uses is an error
+// (journal.ErrLocked); a disk that is full or read-only is not: redirects come
+// first, so Run tries again, and clicks are counted as dropped until then. Options
+// are those of a Kafka client (package kafka).
+func New(ctx context.Context, options []kgo.Opt, settings Settings, registry prometheus.Registerer, log *slog.Logger) (*Log, error) {
+	l := &Log{settings: settings, options: options, log: log}
+	switch err := l.open(ctx); {
+	case errors.Is(err, journal.ErrLocked):
+		return nil, err
+	case err != nil && ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		log.Error("the journal cannot be opened: clicks are dropped until it can", "err", err)
 	}
-	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		registry.MustRegister(c)
-		return c
+	registry.MustRegister(newCollector(l))
+	return l, nil
+}
+
+func (l *Log) open(ctx context.Context) error {
+	j, err := journal.Open(ctx, journal.Settings{Dir: l.settings.JournalDir, MaxBytes: l.settings.JournalMaxBytes, LockWait: lockWait}, l.log)
+	if err == nil {
+		var s *sender.Sender
+		s, err = sender.New(j, l.options, sender.Settings{
+			Topic:        events.Clicks.Name(l.settings.TopicPrefix),
+			Name:         l.settings.TopicPrefix + "linkstream-edge-" + l.settings.Edge,
+			DrainTimeout: l.settings.DrainTimeout,
+		}, l.log)
+		if err != nil {
+			return errors.Join(err, j.Close())
+		}
+		l.sender.Store(s)
+		l.journal.Store(j)
+		j.Refused(l.refused.Swap(0))
 	}
-	dropped := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "clicks_dropped_total", Help: "Clicks that were lost: no room was left, or the broker refused them for good.",
-	}, []string{"reason"})
-	registry.MustRegister(dropped)
-	return &Producer{
-		client:        client,
-		topic:         events.Clicks.Name(settings.TopicPrefix),
-		drain:         settings.DrainTimeout,
-		log:           log,
-		accepted:      counter("clicks_accepted_total", "Redirects that were answered to visitors and are to be counted."),
-		produced:      counter("clicks_produced_total", "Clicks that the broker has confirmed."),
-		droppedFull:   dropped.WithLabelValues("buffer_full"),
-		droppedFailed: dropped.WithLabelValues("produce_error"),
-		drops:         make(chan error, 1),
-	}, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = err
+	return err
 }
 
-// Client is the producer's connection, for the check of the topics.
-func (p *Producer) Client() *kgo.Client { return p.client }
-
-// Record gives the click its id and takes a copy of it. It never blocks. What the
-// click points to may be reused at once.
-func (p *Producer) Record(c *events.Click) {
-	p.accepted.Inc()
-	c.ID = newID(c.TimeUnixMicro)
-	// The record and its value belong to the client until it calls back.
-	value := events.AppendClick(make([]byte, 0, clickBytes), c)
-	p.client.TryProduce(context.Background(), &kgo.Record{Topic: p.topic, Value: value}, p.done) //nolint:forbidigo // a click outlives its request and the server
-}
-
-// done counts what became of a click.
-func (p *Producer) done(_ *kgo.Record, err error) {
-	switch {
-	case err == nil:
-		p.produced.Inc()
+// Append hands the batch's clicks over and empties it. It never waits for a disk or
+// a broker. When it has returned, the clicks outlive this process.
+func (l *Log) Append(b *Batch) {
+	if b.count == 0 {
 		return
-	case errors.Is(err, kgo.ErrMaxBuffered):
-		p.droppedFull.Inc()
-	default:
-		p.droppedFailed.Inc()
 	}
-	p.untold.Add(1)
-	select {
-	case p.drops <- err:
-	default: // the warning has one to tell
+	j := l.journal.Load()
+	if j == nil {
+		l.refused.Add(uint64(b.count))
+		b.reset()
+		return
 	}
+	for rest := b; rest.count > 0; {
+		payload, count := rest.head()
+		j.Append(payload, count, rest.first) // counts what it does not take
+		rest.cut(len(payload), count)
+	}
+	b.reset()
 }
 
-// Run waits until ctx is done, then sends what it holds within its time. What is
-// left after that is counted as dropped.
-func (p *Producer) Run(ctx context.Context) error {
-	p.warn(ctx)
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.drain)
-	defer cancel()
-	err := p.client.Flush(drain)
-	left := p.client.BufferedProduceRecords()
-	p.client.Close() // calls back for what is left
-	if err != nil && left > 0 {
-		return fmt.Errorf("%d clicks could not be sent: %w", left, err)
+// Record hands one click over. It is for what is answered one by one.
+func (l *Log) Record(c *events.Click) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.single.Add(c)
+	l.Append(&l.single)
+}
+
+// Ready says why clicks are dropped or not sent for good. A broker that is away is
+// no reason: they wait.
+func (l *Log) Ready(context.Context) error {
+	j := l.journal.Load()
+	if j == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return fmt.Errorf("clicks are dropped: %w", l.err)
+	}
+	if err := j.Err(); err != nil {
+		return err
+	}
+	return l.sender.Load().Err()
+}
+
+// Run sends clicks until ctx is done, then what waits within its time. The rest
+// stays in the journal for the next start.
+func (l *Log) Run(ctx context.Context) error {
+	if !l.opened(ctx) {
+		return nil
+	}
+	j := l.journal.Load()
+	preparing, stop := context.WithCancel(context.WithoutCancel(ctx)) // the journal is written to until the end
+	var wg sync.WaitGroup
+	var prepared error
+	wg.Go(func() { prepared = j.Run(preparing) })
+	err := l.sender.Load().Run(ctx)
+	stop()
+	wg.Wait()
+	if waiting := j.Stats().Waiting; waiting > 0 {
+		l.log.Warn("clicks stay in the journal for the next start", "waiting", waiting)
+	}
+	return errors.Join(err, prepared, j.Close())
+}
+
+// Close lets the journal go when Run was never called.
+func (l *Log) Close() error {
+	if j := l.journal.Load(); j != nil {
+		return j.Close()
 	}
 	return nil
 }
 
-// warn says now and then that clicks are dropped, until ctx is done.
-func (p *Producer) warn(ctx context.Context) {
+// opened waits until the journal is open. It says false when ctx is done before.
+func (l *Log) opened(ctx context.Context) bool {
+	if l.journal.Load() != nil {
+		return true
+	}
+	tick := time.NewTicker(openEvery)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
-		case err := <-p.drops:
-			p.log.Error("clicks are dropped", "since_last_told", p.untold.Swap(0), "err", err)
+			return false
+		case <-tick.C:
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(warnEvery):
+		if err := l.open(ctx); err == nil {
+			l.log.Info("the journal is open")
+			return true
 		}
 	}
-}
-
-// newID is a UUIDv7: milliseconds, then 74 random bits. The generator of
-// math/rand/v2 is ChaCha8, seeded by the system for every thread, so it needs no
-// lock and no system call; ids need to be unique, not secret.
-func newID(unixMicro int64) (id [16]byte) {
-	millis, a, b := uint64(unixMicro/1000), rand.Uint64(), rand.Uint64()
-	for i := range 6 {
-		id[i] = byte(millis >> (40 - 8*i))
-	}
-	id[6], id[7] = 0x70|byte(a>>8)&0x0f, byte(a)
-	for i := range 8 {
-		id[8+i] = byte(b >> (56 - 8*i))
-	}
-	id[8] = 0x80 | id[8]&0x3f
-	return id
 }

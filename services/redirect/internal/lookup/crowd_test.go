@@ -57,7 +57,7 @@ func (w *world) hotHits(t *testing.T) (hits int) {
 
 // rush looks up n links once each, some at a time, and visits the hot ones now and
 // then. It returns how many of those visits were hits, and how many there were.
-func (w *world) rush(t *testing.T, prefix string, n int, look func(ctx context.Context, key []byte, now time.Time) (*lookup.Entry, lookup.Source, error)) (hits, visits int) {
+func (w *world) rush(t *testing.T, prefix string, n int, look func(ctx context.Context, key []byte, now time.Time) (lookup.Entry, lookup.Source, error)) (hits, visits int) {
 	t.Helper()
 	const crawlers, rounds = 8, 25
 	ctx := context.WithoutCancel(t.Context())
@@ -129,7 +129,8 @@ func TestAMonitorLeavesNoTraceInMemory(t *testing.T) {
 
 func (w *world) probe(t *testing.T, slug string) (*lookup.Entry, lookup.Source, error) {
 	t.Helper()
-	return w.lookup.Probe(context.WithoutCancel(t.Context()), []byte(linkcache.Key("s.test", slug)), time.Now())
+	e, source, err := w.lookup.Probe(context.WithoutCancel(t.Context()), []byte(linkcache.Key("s.test", slug)), time.Now())
+	return &e, source, err
 }
 
 // Guards promises 4 and 5 for monitors.

@@ -2,8 +2,6 @@ package lookup
 
 import (
 	"math"
-	"strings"
-	"sync/atomic"
 
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
@@ -39,8 +37,7 @@ func (s Source) String() string {
 	}
 }
 
-// Entry is what is known of one address. What a reader sees of it is never changed
-// after it was made, so readers share it.
+// Entry is what is known of one address.
 type Entry struct {
 	// Record is the link, or the marker of a deleted one, or empty but for its
 	// revision when no link lives here.
@@ -55,30 +52,23 @@ type Entry struct {
 	filled    int64  // nanoseconds, see Lookup.since
 	fresh     int64  // until when a trusted connection is enough
 	confirmed int64  // until when it is trusted without one
-
-	// refresh is from when on a hit asks for the entry again, behind its back. It is
-	// the one thing of an entry that changes: whoever moves it on is the one who asks.
-	refresh atomic.Int64
+	refresh   int64  // from when on a hit asks for the entry again, behind its back
 }
 
-// entryBytes is what an entry costs beyond its strings: the struct (192, its size
-// class), L1's item, key and frequency maps at their usual load (about 150), and
-// the rounding of three strings. A guess until it is measured against a heap.
-const entryBytes = 360
-
 func newEntry(key string, r linkcache.Record) *Entry {
-	e := &Entry{Record: r, key: key, Found: r.Destination != "" && !r.Deleted()}
-	e.refresh.Store(math.MaxInt64)
-	e.Host, e.Slug, _ = linkcache.SplitKey(key)
+	e := &Entry{Record: r, key: key, refresh: math.MaxInt64}
+	e.derive()
 	return e
+}
+
+// derive sets what follows from the key and the record.
+func (e *Entry) derive() {
+	e.Found = e.Destination != "" && !e.Deleted()
+	e.Host, e.Slug, _ = linkcache.SplitKey(e.key)
 }
 
 // unknown is the entry of an address without a link. Its revision is the newest
 // that was known when the origin was asked: only something newer can change it.
 func unknown(key string, revision uint64) *Entry {
-	return newEntry(strings.Clone(key), linkcache.Record{Revision: revision})
-}
-
-func (e *Entry) cost() int64 {
-	return int64(entryBytes + len(e.key) + len(e.Destination) + len(e.Fallback))
+	return newEntry(key, linkcache.Record{Revision: revision})
 }

@@ -160,8 +160,11 @@ func (f *Feed) heartbeat(m *linkcache.Message, now time.Time) {
 	f.count = max(f.count, m.Partitions)
 	for _, at := range m.Heartbeat {
 		p, known := f.partition(at.Partition)
-		if known && at.Offset > p.offset {
+		switch {
+		case known && at.Offset > p.offset:
 			f.lookup.flush(byGap)
+		case !known && f.lookup.lease.Load() != 0:
+			f.lookup.turn() // the changelog has grown, and counting begins here for this one
 		}
 		// Lower happens when the reader changed: what it will publish follows this.
 		p.offset, p.beat, p.filling = at.Offset, f.lookup.since(now), m.Filling
@@ -186,12 +189,26 @@ func (f *Feed) renew(now time.Time) {
 		f.lookup.filling.Store(true)
 		f.lookup.flush(byGap)
 	}
+	if !filling && f.lookup.filling.Load() {
+		f.lookup.turn() // replicas may lack what was just written
+	}
 	f.lookup.filling.Store(filling)
-	lease := oldest + int64(Lease)
-	if f.cutOff && lease > f.lookup.since(now) {
+	if filling {
+		// What is changed now is behind what is being written again, and so is its
+		// invalidation: only the origin vouches for an entry until then.
+		f.lookup.lease.Store(0)
 		f.cutOff = false
-		f.lookup.epoch.Add(1) // counted when the heartbeats went missing
-		f.log.Warn("heartbeats are back")
+		return
+	}
+	lease, at := oldest+int64(Lease), f.lookup.since(now)
+	if lease > at && f.lookup.lease.Load() <= at {
+		// Positions are counted from here on. What was lost before is not noticed by
+		// them, so nothing that was stored before is trusted for them.
+		f.lookup.turn()
+		if f.cutOff {
+			f.cutOff = false
+			f.log.Warn("heartbeats are back")
+		}
 	}
 	f.lookup.lease.Store(lease)
 }

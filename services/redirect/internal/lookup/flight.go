@@ -41,9 +41,19 @@ func (f *flights) join(ctx context.Context, key string, fill func(ctx context.Co
 		defer cancel()
 		fl.found, fl.err = fill(ctx)
 		f.mu.Lock()
-		delete(f.byKey, key)
+		if f.byKey[key] == fl {
+			delete(f.byKey, key)
+		}
 		f.mu.Unlock()
 		close(fl.done)
 	})
 	return fl, true
+}
+
+// forget lets the next who asks for a key start a fill of his own, instead of waiting
+// for one whose answer is void already. Whoever waits for that one goes on waiting.
+func (f *flights) forget(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.byKey, key)
 }

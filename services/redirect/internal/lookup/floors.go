@@ -11,10 +11,14 @@ const (
 	// floorLife is how long a floor is kept at least: far longer than any fill, and
 	// longer than a Redis that lost writes takes to be written again.
 	floorLife = 5 * time.Minute
-	// floorsPerShard bounds the memory: 2 x 256 x 1024 floors of about 25 bytes are
-	// 13 MB. Beyond it the oldest are dropped and the caller flushes, which makes
-	// floors unnecessary for everything that was filled before.
+	// floorsPerShard bounds the memory: see floorsBytes. Beyond it the oldest floors of
+	// the shard are dropped, and with them the trust in what was filled under them:
+	// the shard's keys ask again. A bulk change of a million links makes each key ask
+	// again about four times, as often as its age would have.
 	floorsPerShard = 1024
+	// floorsBytes is what they take when there are as many as there can be. Measured:
+	// go test -run '^$' -bench FloorsMemory -benchtime 1x ./services/redirect/internal/lookup
+	floorsBytes = 20 << 20
 )
 
 // floors are the newest revisions that this process has heard of, by key hash.
@@ -28,6 +32,7 @@ type floors struct {
 
 type floorShard struct {
 	any        atomic.Bool
+	drops      atomic.Uint64 // how often floors were dropped before their time
 	mu         sync.RWMutex
 	young, old map[uint64]uint64
 	turned     int64
@@ -45,6 +50,9 @@ func (f *floors) at(h uint64) uint64 {
 	return revision
 }
 
+// drops is how often floors of a key's shard were dropped before their time.
+func (f *floors) drops(h uint64) uint64 { return f.shards[h%floorShards].drops.Load() }
+
 // raise notes a revision. It says true when it had to drop floors before their
 // time.
 func (f *floors) raise(h, revision uint64, now int64) (dropped bool) {
@@ -53,7 +61,9 @@ func (f *floors) raise(h, revision uint64, now int64) (dropped bool) {
 	defer s.mu.Unlock()
 	full, aged := len(s.young) >= floorsPerShard, now-s.turned > int64(floorLife)
 	if s.young == nil || full || aged {
-		dropped = full && !aged && len(s.old) > 0
+		if dropped = full && !aged && len(s.old) > 0; dropped {
+			s.drops.Add(1) // before they are gone: who no longer sees the floor sees this
+		}
 		s.old, s.young, s.turned = s.young, make(map[uint64]uint64), now
 	}
 	s.young[h] = max(s.young[h], s.old[h], revision)

@@ -1,6 +1,13 @@
 package lookup
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/linkstream/linkstream/services/internal/linkcache"
+)
 
 func TestFloors(t *testing.T) {
 	var f floors
@@ -40,4 +47,51 @@ func TestFloorsAreBounded(t *testing.T) {
 	if dropped != 2 {
 		t.Errorf("the caller was told %d times that floors were dropped, want 2", dropped)
 	}
+}
+
+// Many changes at once cost each key one question, and not all keys one for each shard.
+func TestFloorsDroppedEarlyCostTheirShardAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRegion()
+		ctx := context.WithoutCancel(t.Context())
+		r.mu.Lock()
+		r.connect()
+		r.mu.Unlock()
+		r.wait(time.Second)
+		l := r.edge.lookup
+		defer l.l1.cache.Close()
+		find := func(slug string) Source {
+			_, source, err := l.Find(ctx, []byte(linkcache.Key("s.test", slug)), time.Now())
+			if err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+			return source
+		}
+		hash := func(slug string) uint64 { return l.l1.hashString(linkcache.Key("s.test", slug)) }
+		crowded, other := "a", "b"
+		for hash(crowded)%floorShards == hash(other)%floorShards {
+			other += "b"
+		}
+		r.truth[other] = append(r.truth[other], version{time.Now(), 1, "https://b"})
+		r.truth[crowded] = append(r.truth[crowded], version{time.Now(), 1, "https://a"})
+		for _, slug := range []string{crowded, other} {
+			find(slug)
+			if source := find(slug); source != L1 {
+				t.Fatalf("%s comes from %s", slug, source)
+			}
+		}
+		for i := range uint64(2*floorsPerShard + 1) {
+			l.floors.raise(hash(crowded)+(i+1)*floorShards, i, 0)
+		}
+		if source := find(other); source != L1 {
+			t.Errorf("a key of another shard comes from %s", source)
+		}
+		if source := find(crowded); source != L2 {
+			t.Errorf("a key of the shard comes from %s, want it asked for again", source)
+		}
+		if source := find(crowded); source != L1 {
+			t.Errorf("a key of the shard comes from %s, want it asked for once", source)
+		}
+	})
 }

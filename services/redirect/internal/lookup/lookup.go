@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,11 @@ const (
 	Lease = 1500 * time.Millisecond
 	// confirmedFor is how long an answer of the origin is trusted without a lease.
 	confirmedFor = time.Second
+	// confirmAhead is how long before an entry's trust ends a hit has it confirmed by
+	// the origin, behind its back: so a link that people visit is not waited for when
+	// Redis falls silent. confirmAgain is after what time that is tried again.
+	confirmAhead = 400 * time.Millisecond
+	confirmAgain = 150 * time.Millisecond
 	// StaleFor bounds how long an entry is served that nobody could confirm.
 	StaleFor = 24 * time.Hour
 
@@ -61,33 +67,46 @@ type records interface {
 	Get(ctx context.Context, key string) (linkcache.Record, bool, error)
 	GetNewest(ctx context.Context, key string) (linkcache.Record, bool, error)
 	Put(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
+	Replace(ctx context.Context, entries []linkcache.Entry) ([]linkcache.Outcome, error)
+	Overrule(ctx context.Context, key string, truth func(ctx context.Context) (linkcache.Record, error)) (linkcache.Outcome, error)
 }
 
 // Settings of a Lookup.
 type Settings struct {
-	MaxBytes int64         // what L1 may cost
-	Counters int64         // ten for each entry that is expected to fit
+	MaxBytes int64         // what L1 may take, see Resident
+	Counters int64         // how many count visits, 0 for as many as MaxBytes asks for
 	TTL      time.Duration // how long an entry is trusted, jittered by a tenth
+	// ReplicaLag is how far behind a replica may be that answers reads. For so long after
+	// something may have been missed the primary is read.
+	ReplicaLag time.Duration
 }
 
 // Lookup finds records. It is safe for concurrent use.
 type Lookup struct {
-	l1      *l1
-	records records
-	origin  *OriginClient
-	ttl     time.Duration
-	base    time.Time
-	log     *slog.Logger
-	metrics metrics
+	l1         *l1
+	records    records
+	origin     *OriginClient
+	ttl        time.Duration
+	replicaLag time.Duration
+	base       time.Time
+	log        *slog.Logger
+	metrics    metrics
 
 	floors  floors
+	purges  purges
 	epoch   atomic.Uint64
 	lease   atomic.Int64 // until when the channel is trusted, see since
 	filling atomic.Bool  // Redis may lack records or hold old ones
 
+	primaryUntil atomic.Int64 // until when the nearest replica is not asked, see since
+
+	l2Silence     silence
+	originSilence silence
 	flights       flights
 	probes        flights       // those of monitors, which store nothing
+	seconds       flights       // those that ask only Redis, see secondBest
 	refreshing    chan struct{} // one token for each refresh under way
+	refreshed     recent
 	asking        chan struct{} // one token for each question under way
 	l2Breaker     *gobreaker.CircuitBreaker[l2Answer]
 	originBreaker *gobreaker.CircuitBreaker[*eventspb.LinkChanged]
@@ -112,29 +131,45 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 			},
 		}
 	}
-	return &Lookup{
+	l := &Lookup{
 		l1:            cache,
 		records:       store,
 		origin:        origin,
 		ttl:           settings.TTL,
+		replicaLag:    settings.ReplicaLag,
 		base:          time.Now(),
 		log:           log,
 		metrics:       newMetrics(registry, cache.bytes),
 		flights:       flights{byKey: map[string]*flight{}},
 		probes:        flights{byKey: map[string]*flight{}},
+		seconds:       flights{byKey: map[string]*flight{}},
 		refreshing:    make(chan struct{}, refreshInFlight),
 		asking:        make(chan struct{}, originInFlight),
 		l2Breaker:     gobreaker.NewCircuitBreaker[l2Answer](breaker("redis")),
 		originBreaker: gobreaker.NewCircuitBreaker[*eventspb.LinkChanged](breaker("origin")),
-	}, nil
+	}
+	registerSilence(registry, &l.l2Silence, &l.originSilence)
+	return l, nil
 }
 
-// Run waits until ctx is done and the fills under way have ended. Nothing may be
-// looked up after that.
+// Run forgets old purges until ctx is done, and then waits until the fills under way
+// have ended. Nothing may be looked up after that.
 func (l *Lookup) Run(ctx context.Context) error {
-	<-ctx.Done()
+	var behind sync.WaitGroup
+	behind.Go(func() { l.probeSilent(ctx) })
+	sweep := time.NewTicker(sweepEvery)
+	defer sweep.Stop()
+	for ctx.Err() == nil {
+		select {
+		case now := <-sweep.C:
+			l.purges.sweep(l.since(now))
+		case <-ctx.Done():
+		}
+	}
+	behind.Wait()
 	l.flights.running.Wait()
 	l.probes.running.Wait()
+	l.seconds.running.Wait()
 	l.l1.cache.Close()
 	l.origin.Close()
 	return nil
@@ -143,53 +178,103 @@ func (l *Lookup) Run(ctx context.Context) error {
 // since is a time on this process's own clock, which no one sets back.
 func (l *Lookup) since(t time.Time) int64 { return int64(t.Sub(l.base)) }
 
-// Find returns what is known of a key (package linkcache). The context must
-// outlive the request, because a fill may: never pass a request's own.
-func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
+// Hit writes what this process holds of a key and trusts into e, or says false: then
+// Find asks others. It never waits. The context must outlive the request, because a
+// refresh may: never pass a request's own.
+func (l *Lookup) Hit(ctx context.Context, key []byte, now time.Time, e *Entry) bool {
 	h, t := l.l1.hash(key), l.since(now)
-	e := l.l1.get(h, key)
-	if e != nil && e.Revision < l.floors.at(h) {
-		e = nil
+	if !l.held(h, key, e) {
+		return false
 	}
-	if e != nil && l.trusted(e, t) {
-		l.metrics.l1Hit.Inc()
-		if due := e.refresh.Load(); t >= due {
-			l.refresh(ctx, key, h, e, due, t)
-		}
+	end := l.trustEnds(h, e)
+	if t >= end {
+		return false
+	}
+	l.hit(ctx, key, h, e, t, end)
+	return true
+}
+
+// Find returns what is known of a key (package linkcache), as Hit does or by asking
+// others. The context must outlive the request, because a fill may.
+func (l *Lookup) Find(ctx context.Context, key []byte, now time.Time) (Entry, Source, error) {
+	var e Entry
+	if l.Hit(ctx, key, now, &e) {
 		return e, L1, nil
 	}
+	answer, source, err := l.noHit(ctx, key, now)
+	if err != nil {
+		return Entry{}, source, err
+	}
+	return *answer, source, nil
+}
+
+// noHit is Find for what is no hit.
+func (l *Lookup) noHit(ctx context.Context, key []byte, now time.Time) (*Entry, Source, error) {
+	h, t, own := l.l1.hash(key), l.since(now), string(key)
 	l.metrics.l1Miss.Inc()
+	e := l.l1.getString(h, own)
 	if e != nil && t >= e.fresh {
 		l.metrics.invalidation[byAge].Inc()
 	}
-	return l.miss(ctx, string(key), h, e, t)
+	if e != nil && (l.outdated(h, e) || !l.servable(e, t)) {
+		e = nil
+	}
+	return l.miss(ctx, own, h, e)
 }
 
-func (l *Lookup) trusted(e *Entry, t int64) bool {
-	return e.epoch == l.epoch.Load() && t < e.fresh && (t < l.lease.Load() || t < e.confirmed)
+// held writes the entry of a key into e, unless there is none or it is outdated.
+func (l *Lookup) held(h uint64, key []byte, e *Entry) bool {
+	return l.l1.get(h, key, e) && !l.outdated(h, e)
 }
 
-// miss asks others. e is what L1 holds and does not trust, or nil.
-func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry, t int64) (*Entry, Source, error) {
-	servable := e != nil && l.servable(e, t)
-	if servable && l.allDown() {
-		return l.unconfirmed(h, e)
+// outdated says whether an entry is below what has been heard of its key, or was read
+// before the key was purged: it is not to be served, however it got here.
+func (l *Lookup) outdated(h uint64, e *Entry) bool {
+	return e.Revision < l.floors.at(h) || l.purges.void(h, e.filled)
+}
+
+func (l *Lookup) hit(ctx context.Context, key []byte, h uint64, e *Entry, t, end int64) {
+	l.metrics.l1Hit.Inc()
+	if t >= e.refresh || e.Found && ending(t, end) {
+		l.refresh(ctx, key, h, t, end)
 	}
-	var giveUp <-chan time.Time // nil waits for ever: a fill has its own limit
-	if servable {
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
-		giveUp = timer.C
+}
+
+// epochOf is the epoch of a key: how often all was flushed, and the floors of its shard.
+// Both only grow, so that the sum is another one after either.
+func (l *Lookup) epochOf(h uint64) uint64 { return l.epoch.Load() + l.floors.drops(h) }
+
+// trustEnds is until when an entry is trusted, as things stand.
+func (l *Lookup) trustEnds(h uint64, e *Entry) int64 {
+	if e.epoch != l.epochOf(h) {
+		return 0
 	}
-	got, err := l.settle(h, giveUp, func() *flight {
+	return min(e.fresh, max(l.lease.Load(), e.confirmed))
+}
+
+// ending says that trust that ends at end is about to: heartbeats are late, or only
+// the origin vouches for the entry.
+func ending(t, end int64) bool { return end-t < int64(confirmAhead) }
+
+// miss asks others. e is what may be served when they do not answer, or nil.
+func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry) (*Entry, Source, error) {
+	var limit impatience
+	if e != nil {
+		if l.hopeless(l.since(time.Now())) {
+			return l.secondBest(ctx, key, h, e)
+		}
+		limit = newImpatience()
+		defer limit.stop()
+	}
+	got, err := l.settle(h, limit, func() *flight {
 		fl, _ := l.flights.join(ctx, key, func(ctx context.Context) (found, error) { return l.fill(ctx, key, h) })
 		return fl
 	})
 	switch {
 	case err == nil:
 		return got.entry, got.source, nil
-	case servable:
-		return l.unconfirmed(h, e)
+	case e != nil:
+		return l.secondBest(ctx, key, h, e)
 	default:
 		return nil, Origin, err
 	}
@@ -200,24 +285,22 @@ func (*Lookup) servable(e *Entry, t int64) bool { return e.Found && t-e.filled <
 
 // settle waits for flights until the answer of one is not overtaken by what was heard
 // of since it began. A flight may have begun before the look-up that joins it.
-func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) (found, error) {
+func (l *Lookup) settle(h uint64, limit impatience, join func() *flight) (found, error) {
 	var last found
 	for range attempts {
 		fl := join()
-		select {
-		case <-fl.done:
-		case <-giveUp:
+		if !l.wait(fl, limit) {
 			return found{}, errSlow
 		}
 		if fl.err != nil {
 			return found{}, fl.err
 		}
 		last = fl.found
-		if last.entry.Revision < l.floors.at(h) {
+		if l.outdated(h, last.entry) {
 			last.entry = nil
 			continue
 		}
-		if last.entry.epoch == l.epoch.Load() {
+		if last.entry.epoch == l.epochOf(h) {
 			break
 		}
 	}
@@ -233,15 +316,11 @@ func (l *Lookup) settle(h uint64, giveUp <-chan time.Time, join func() *flight) 
 // unconfirmed serves what L1 holds because nobody answered in time, unless this
 // process itself has heard of something newer.
 func (l *Lookup) unconfirmed(h uint64, e *Entry) (*Entry, Source, error) {
-	if e.Revision < l.floors.at(h) {
+	if l.outdated(h, e) {
 		return nil, Stale, ErrUnavailable
 	}
 	l.metrics.stale.Inc()
 	return e, Stale, nil
-}
-
-func (l *Lookup) allDown() bool {
-	return l.l2Breaker.State() == gobreaker.StateOpen && l.originBreaker.State() == gobreaker.StateOpen
 }
 
 // invalidate notes that keys are at a revision, and drops what is older.
@@ -252,7 +331,7 @@ func (l *Lookup) invalidate(keys []string, revision uint64, why reason) {
 		// The floor first: whoever stores from here on sees it, and whoever stored
 		// before is deleted below.
 		if l.floors.raise(h, revision, now) {
-			l.flush(byGap)
+			l.metrics.floorsDropped.Inc()
 		}
 		if e := l.l1.getString(h, key); e == nil || e.Revision < revision {
 			l.l1.del(h)
@@ -264,8 +343,16 @@ func (l *Lookup) invalidate(keys []string, revision uint64, why reason) {
 // flush makes every entry ask again. Nothing is thrown away: what cannot be
 // confirmed may have to be served.
 func (l *Lookup) flush(why reason) {
-	l.epoch.Add(1)
+	l.turn()
 	l.metrics.invalidation[why].Inc()
+}
+
+// turn begins an epoch. What was missed has no floor, by which a replica that lags would
+// be found out: until none can, the primary is asked. This comes first: a fill that sees
+// the new epoch must see it.
+func (l *Lookup) turn() {
+	l.primaryUntil.Store(l.since(time.Now()) + int64(l.replicaLag))
+	l.epoch.Add(1)
 }
 
 // Empty says whether L1 holds nothing, for the readiness check.

@@ -22,6 +22,7 @@ type metrics struct {
 	originRefused         prometheus.Counter
 	stale                 prometheus.Counter
 	refresh, probe        prometheus.Counter
+	floorsDropped         prometheus.Counter
 	invalidation          [reasons]prometheus.Counter
 }
 
@@ -42,6 +43,7 @@ func newMetrics(registry prometheus.Registerer, bytes func() float64) metrics {
 		originRefused: counter("cache_origin_refused_total", "Questions not asked because too many were under way."),
 		refresh:       counter("cache_refresh_total", "Entries asked for again in the background, before their time was over."),
 		probe:         counter("cache_probe_total", "Look-ups for monitors, which pass by this process's memory."),
+		floorsDropped: counter("cache_floors_dropped_total", "Times that a 256th of what is held had to be asked for again because too much changed at once."),
 		stale:         counter("cache_stale_served_total", "Look-ups answered from this process because nobody could confirm the entry."),
 	}
 	vec := prometheus.NewCounterVec(prometheus.CounterOpts{

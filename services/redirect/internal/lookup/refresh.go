@@ -3,6 +3,8 @@ package lookup
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
+	"time"
 )
 
 const (
@@ -22,14 +24,21 @@ func soft(life int64) int64 { return life*2/5 + rand.Int64N(life/5+1) }
 // that is visited all the time is never waited for. One of the visitors who find it due
 // starts it, and none waits. When too many are under way, a later visitor starts it;
 // when it fails, the entry is as good as before.
-func (l *Lookup) refresh(ctx context.Context, key []byte, h uint64, e *Entry, due, t int64) {
+func (l *Lookup) refresh(ctx context.Context, key []byte, h uint64, t, end int64) {
+	pause := int64(l.ttl) / refreshAgain
+	if ending(t, end) {
+		pause = int64(confirmAgain)
+	}
+	if l.refreshed.within(h, t, pause) {
+		return
+	}
 	select {
 	case l.refreshing <- struct{}{}:
 	default:
 		return
 	}
 	started := false
-	if e.refresh.CompareAndSwap(due, t+int64(l.ttl)/refreshAgain) {
+	if l.refreshed.claim(h, t, pause) {
 		own := string(key)
 		_, started = l.flights.join(ctx, own, func(ctx context.Context) (found, error) {
 			defer func() { <-l.refreshing }()
@@ -42,3 +51,29 @@ func (l *Lookup) refresh(ctx context.Context, key []byte, h uint64, e *Entry, du
 	}
 	l.metrics.refresh.Inc()
 }
+
+// recent remembers which keys were asked for again of late. There is room for
+// refreshInFlight of them many times over; one that is forgotten is asked for twice.
+type recent struct {
+	slots [128 * refreshInFlight]atomic.Uint64 // a part of the hash, and milliseconds
+}
+
+const attemptMillis = 1<<40 - 1 // the bits for the time: 34 years
+
+// claim says whether a key is the caller's to ask for: nobody has within pause.
+func (a *recent) claim(h uint64, t, pause int64) bool {
+	slot := a.slot(h)
+	last := slot.Load()
+	return !taken(last, h, t, pause) && slot.CompareAndSwap(last, h&^attemptMillis|millis(t))
+}
+
+// within says whether somebody has asked within pause.
+func (a *recent) within(h uint64, t, pause int64) bool { return taken(a.slot(h).Load(), h, t, pause) }
+
+func (a *recent) slot(h uint64) *atomic.Uint64 { return &a.slots[h%uint64(len(a.slots))] }
+
+func taken(last, h uint64, t, pause int64) bool {
+	return last != 0 && last&^attemptMillis == h&^attemptMillis && millis(t)-last&attemptMillis < millis(pause)
+}
+
+func millis(t int64) uint64 { return uint64(t / int64(time.Millisecond)) }

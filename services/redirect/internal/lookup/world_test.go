@@ -77,7 +77,7 @@ func newDeafWorld(t *testing.T, options ...option) *world {
 	t.Cleanup(w.origin.Close)
 	w.client = w.redis.Client(t)
 	w.store = &gated{Store: linkcache.NewStore(w.client)}
-	settings := lookup.Settings{MaxBytes: 32 << 20, Counters: 100_000, TTL: time.Minute}
+	settings := lookup.Settings{MaxBytes: 32 << 20, TTL: time.Minute}
 	for _, o := range options {
 		o(&settings)
 	}
@@ -159,7 +159,8 @@ func (w *world) awaitTrust(t *testing.T) {
 
 func (w *world) find(t *testing.T, slug string) (*lookup.Entry, lookup.Source, error) {
 	t.Helper()
-	return w.lookup.Find(context.WithoutCancel(t.Context()), []byte(linkcache.Key("s.test", slug)), time.Now())
+	e, source, err := w.lookup.Find(context.WithoutCancel(t.Context()), []byte(linkcache.Key("s.test", slug)), time.Now())
+	return &e, source, err
 }
 
 func (w *world) source(t *testing.T, slug string) lookup.Source {

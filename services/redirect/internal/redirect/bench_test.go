@@ -1,6 +1,7 @@
 package redirect_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/netip"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/valyala/fasthttp"
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/facttest"
@@ -18,6 +18,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/origintest"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
@@ -27,7 +28,7 @@ import (
 // bench is a handler without a listener, for measurements. Everything that a request
 // may pass is switched on.
 type bench struct {
-	serve    func(rc *fasthttp.RequestCtx)
+	serve    func(rc *call)
 	handler  *redirect.Handler
 	redis    *redistest.Server
 	store    *linkcache.Store
@@ -46,12 +47,12 @@ func newBench(tb testing.TB, limit redirect.Limit) *bench {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(cluster.Close)
-	producer, err := clicks.New(kafka.Options(cluster.ListenAddrs(), "test", b.log),
-		clicks.Settings{MaxBufferBytes: 64 << 20, DrainTimeout: time.Second}, b.registry, b.log)
+	recorded, err := clicks.New(tb.Context(), kafka.Options(cluster.ListenAddrs(), "test", b.log),
+		clicks.Settings{Edge: "e", JournalDir: tb.TempDir(), JournalMaxBytes: 256 << 20, DrainTimeout: time.Second}, b.registry, b.log)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(producer.Client().Close)
+	background(tb, func(ctx context.Context) { _ = recorded.Run(ctx) })
 	b.store = linkcache.NewStore(b.redis.Client(tb))
 	b.lookup, err = lookup.New(b.store, lookup.NewOriginClient(b.origin.URL),
 		lookup.Settings{MaxBytes: 32 << 20, Counters: 10_000, TTL: time.Hour}, b.registry, b.log)
@@ -59,15 +60,21 @@ func newBench(tb testing.TB, limit redirect.Limit) *bench {
 		tb.Fatal(err)
 	}
 	background(tb, func(ctx context.Context) { _ = b.lookup.Run(ctx) })
-	b.handler = redirect.New(b.lookup, producer, redirect.Settings{
+	b.handler = redirect.New(b.lookup, recorded, redirect.Settings{
 		DefaultDomain: "s.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		MonitorAgents: []string{"UptimeRobot", "Pingdom", "StatusCake", "Checkly", "check_http"},
 		Limit:         limit, ServerTiming: true, Region: "fra", Edge: "e",
 	}, b.registry)
 	ctx := context.WithoutCancel(tb.Context())
-	b.serve = func(rc *fasthttp.RequestCtx) {
-		rc.Response.Reset()
-		b.handler.Serve(ctx, rc)
+	worker := b.handler.Worker()
+	b.serve = func(c *call) {
+		c.res.Begin(c.buf[:0], &c.req, date)
+		c.req.Time = time.Now()
+		if !worker.Answer(ctx, &c.req, &c.res) {
+			worker.Wait(ctx, &c.req, &c.res)
+		}
+		worker.Flush()
+		c.buf = c.res.Bytes()
 	}
 	return b
 }
@@ -81,22 +88,27 @@ func background(tb testing.TB, task func(ctx context.Context)) {
 	tb.Cleanup(func() { stop(); running.Wait() })
 }
 
+// call is one request, made again and again.
+type call struct {
+	req http1.Request
+	res http1.Response
+	buf []byte
+}
+
+const date = "Date: Mon, 30 Nov 2026 12:00:00 GMT\r\n"
+
 // request prepares one, as a browser sends it.
-func request(method, uri string) *fasthttp.RequestCtx {
-	var req fasthttp.Request
-	req.Header.SetMethod(method)
-	req.SetRequestURI(uri)
-	req.Header.SetHost("s.test")
-	req.Header.SetUserAgent("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36")
-	rc := &fasthttp.RequestCtx{}
-	rc.Init(&req, nil, nil)
-	return rc
+func request(method, uri string) *call {
+	return &call{req: http1.Request{
+		Method: []byte(method), Target: []byte(uri), Host: []byte("s.test"), Peer: netip.MustParseAddr("192.0.2.7"),
+		UserAgent: []byte("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"),
+	}}
 }
 
 // hits says whether a request is answered from memory.
-func (b *bench) hits(rc *fasthttp.RequestCtx) bool {
-	b.serve(rc)
-	return string(rc.Response.Header.Peek("Server-Timing")) == "cache;desc=l1"
+func (b *bench) hits(c *call) bool {
+	b.serve(c)
+	return bytes.Contains(c.buf, []byte("cache;desc=l1"))
 }
 
 // put makes a link that the origin knows.
@@ -145,7 +157,7 @@ func BenchmarkServe(b *testing.B) {
 			for b.Loop() {
 				w.serve(rc)
 			}
-			if got := rc.Response.StatusCode(); got != status {
+			if got := rc.res.Code(); got != status {
 				b.Fatalf("status %d, want %d", got, status)
 			}
 			if method == "GET" && status < 400 && inMemory {

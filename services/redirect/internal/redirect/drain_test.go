@@ -3,6 +3,8 @@ package redirect_test
 import (
 	"bufio"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,25 +18,26 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/origintest"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
 
-// A request waits for the origin when the grace period ends. It is answered before
-// the server has ended, and its connection, which fasthttp goes on serving, leads no
-// longer to the look-up, which is closed by then.
+// A request waits for the origin when the grace period ends. It is answered before the
+// server has ended, and its connection is closed, because the look-up is, too, by then.
 func TestNothingIsLookedUpAfterADrainThatTimedOut(t *testing.T) {
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	origin, open := origintest.New(), make(chan struct{})
 	defer origin.Close()
 	defer close(open)
 	origin.SetGate(func(string) { <-open })
-	producer, err := clicks.New(kafka.Options([]string{"127.0.0.1:1"}, "test", log), clicks.Settings{MaxBufferBytes: 1 << 20}, registry, log)
+	recorded, err := clicks.New(t.Context(), kafka.Options([]string{"127.0.0.1:1"}, "test", log),
+		clicks.Settings{Edge: "e", JournalDir: t.TempDir(), JournalMaxBytes: clicks.MinJournalBytes}, registry, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer producer.Client().Close()
+	defer func() { _ = recorded.Close() }()
 	links, err := lookup.New(linkcache.NewStore(redistest.Start(t).Client(t)), lookup.NewOriginClient(origin.URL),
 		lookup.Settings{MaxBytes: 32 << 20, Counters: 10_000, TTL: time.Minute}, registry, log)
 	if err != nil {
@@ -45,8 +48,11 @@ func TestNothingIsLookedUpAfterADrainThatTimedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := redirect.New(links, producer, redirect.Settings{DefaultDomain: "s.test"}, registry)
-	server := redirect.NewServer(listener, handler, 50*time.Millisecond, log)
+	handler := redirect.New(links, recorded, redirect.Settings{DefaultDomain: "s.test"}, registry)
+	server, err := http1.NewServer(listener, handler, http1.Settings{Loops: 1, Grace: 50 * time.Millisecond, Waits: http1.DefaultWaits()}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx) }()
@@ -92,8 +98,9 @@ func TestNothingIsLookedUpAfterADrainThatTimedOut(t *testing.T) {
 		t.Error(err)
 	}
 	unavailable("the request that was cut off")
-	ask("late")
-	unavailable("a request after the end")
+	if _, err := answers.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("the connection has not ended: %v", err)
+	}
 	if n := facttest.Metric(t, registry, "cache_l1_miss_total", ""); n != 1 {
 		t.Errorf("%v look-ups, want the one before the end", n)
 	}

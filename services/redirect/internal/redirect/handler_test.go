@@ -28,7 +28,7 @@ func TestAnswers(t *testing.T) {
 	w.put(t, "ending", func(r *linkcache.Record) { r.Status, r.ExpiresAt = 301, now+60_000 })
 	w.put(t, "later", func(r *linkcache.Record) { r.StartsAt = now + 3_600_000 })
 	w.put(t, "deleted", func(r *linkcache.Record) { r.Destination, r.Flags = "", linkcache.FlagDeleted })
-	w.put(t, "newer", func(r *linkcache.Record) { r.Flags = 1 })
+	w.put(t, "newer", func(r *linkcache.Record) { r.Flags = 1 << 14 })
 
 	const noStore, maxAge = "private, no-store", "private, max-age=90"
 	check := func(method, path string, status int, location, cacheControl string) response {
@@ -136,7 +136,7 @@ func TestHostSpelling(t *testing.T) {
 	}
 }
 
-// The targets of the shared cases, byte for byte, as far as no query is forwarded.
+// The targets of the shared cases, byte for byte.
 //
 // Guards I12.
 func TestTargetsAreByteExact(t *testing.T) {
@@ -144,6 +144,7 @@ func TestTargetsAreByteExact(t *testing.T) {
 	var file struct {
 		Cases []struct {
 			Name         string `json:"name"`
+			Destination  string `json:"destination"`
 			Location     string `json:"location"`
 			Visit        string `json:"visit"`
 			ForwardQuery string `json:"forward_query"`
@@ -151,14 +152,22 @@ func TestTargetsAreByteExact(t *testing.T) {
 		} `json:"cases"`
 	}
 	readCases(t, "testdata/targets.json", &file)
+	modes := map[string]linkcache.Flags{
+		"add": linkcache.FlagForwardAdd, "visitor_wins": linkcache.FlagForwardVisitorWins, "owner_wins": linkcache.FlagForwardOwnerWins,
+	}
 	n := 0
 	for i, c := range file.Cases {
-		if c.Create != http.StatusCreated || c.Location == "" || c.ForwardQuery != "" {
+		if c.Create != http.StatusCreated || c.Location == "" {
 			continue
 		}
 		n++
-		slug := fmt.Sprint("t", i)
-		w.put(t, slug, func(r *linkcache.Record) { r.Destination = c.Location })
+		slug, forward := fmt.Sprint("t", i), modes[c.ForwardQuery]
+		w.put(t, slug, func(r *linkcache.Record) {
+			r.Destination, r.Flags = c.Location, forward
+			if forward != 0 { // as given, which in these cases needs no change
+				r.Destination = c.Destination
+			}
+		})
 		for range 2 { // from a cache too
 			if r := w.get(t, "/"+slug+c.Visit); r.status != 302 || r.header["Location"] != c.Location {
 				t.Errorf("%s: %d %q, want %q", c.Name, r.status, r.header["Location"], c.Location)

@@ -1,13 +1,14 @@
 package redirect
 
 import (
+	"net/http"
 	"net/netip"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/valyala/fasthttp"
 
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/throttle"
 )
 
@@ -42,24 +43,25 @@ func newLimiter(limit Limit, registry prometheus.Registerer) limiter {
 }
 
 // admits says whether a request may be answered, or has written the refusal.
-func (h *Handler) admits(rc *fasthttp.RequestCtx, now time.Time) bool {
-	l := &h.limiter
+func (w *worker) admits(req *http1.Request, res *http1.Response) bool {
+	l := &w.limiter
 	if l.table == nil {
 		return true
 	}
-	addr := h.visitor(rc)
+	addr := w.visitor(req)
 	if !addr.IsValid() || within(l.exempt, addr) { // without an address it came by no network
 		return true
 	}
-	wait, ok := l.table.Take(addr, now)
+	wait, ok := l.table.Take(addr, req.Time)
 	if ok {
 		l.allowed.Inc()
 		return true
 	}
 	l.rejected.Inc()
 	seconds := int64((wait + time.Second - 1) / time.Second)
-	rc.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.FormatInt(seconds, 10))
-	rc.Response.Header.Set(fasthttp.HeaderCacheControl, temporary)
-	h.page(rc, fasthttp.StatusTooManyRequests, h.pages.tooMany)
+	res.Status(http.StatusTooManyRequests)
+	res.Header("Retry-After", strconv.FormatInt(seconds, 10))
+	res.Lines(temporary)
+	res.Body(pageType, w.pages.tooMany)
 	return false
 }

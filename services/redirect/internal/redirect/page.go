@@ -40,7 +40,7 @@ func page(title, text string) []byte {
 // pages are made once. They show nothing of the request, so nothing of it can
 // get into them.
 type pages struct {
-	home, unknown, gone, unavailable, method, tooMany, bad []byte
+	home, unknown, gone, unavailable, method, tooMany, bad, robots []byte
 }
 
 func newPages() pages {
@@ -52,5 +52,6 @@ func newPages() pages {
 		method:      page("Not possible here", "A short link can only be opened."),
 		tooMany:     page("A little slower, please", "Too many requests come from your network. Try again in a few seconds."),
 		bad:         page("That request makes no sense", "It could not be read."),
+		robots:      []byte("User-agent: *\nDisallow: /\n"),
 	}
 }

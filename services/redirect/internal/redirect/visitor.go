@@ -2,26 +2,21 @@ package redirect
 
 import (
 	"bytes"
-	"net"
 	"net/netip"
 	"slices"
 
-	"github.com/valyala/fasthttp"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 )
 
 // visitor returns the address of whoever asks: the peer, or, when the peer is a
 // trusted proxy, the first address from the right of X-Forwarded-For that is not.
 // Nothing to the left of it can be believed.
-func (h *Handler) visitor(rc *fasthttp.RequestCtx) netip.Addr {
-	tcp, ok := rc.RemoteAddr().(*net.TCPAddr)
-	if !ok {
-		return netip.Addr{}
-	}
-	addr := tcp.AddrPort().Addr().Unmap().WithZone("")
+func (h *Handler) visitor(req *http1.Request) netip.Addr {
+	addr := req.Peer
 	if !h.trusts(addr) {
 		return addr
 	}
-	for _, rest := range slices.Backward(rc.Request.Header.PeekAll(fasthttp.HeaderXForwardedFor)) {
+	for _, rest := range slices.Backward(req.ForwardedFor) {
 		for rest != nil {
 			var last []byte
 			if comma := bytes.LastIndexByte(rest, ','); comma >= 0 {

@@ -22,18 +22,13 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/origintest"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
 
-func TestMain(m *testing.M) {
-	// fasthttp's worker pool notices that it was stopped up to ten seconds later, and
-	// its clock for the Date header never stops.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const limit = 20 * time.Second
 
@@ -60,8 +55,8 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	w := &world{redis: redistest.Start(t), origin: origintest.New(), registry: prometheus.NewRegistry()}
 	t.Cleanup(w.origin.Close)
 	w.store = linkcache.NewStore(w.redis.Client(t))
-	producer, err := clicks.New(kafka.Options(cluster.ListenAddrs(), "test", log),
-		clicks.Settings{MaxBufferBytes: 1 << 20, DrainTimeout: 5 * time.Second}, w.registry, log)
+	recorded, err := clicks.New(t.Context(), kafka.Options(cluster.ListenAddrs(), "test", log),
+		clicks.Settings{Edge: "redirect-fra-0", JournalDir: t.TempDir(), JournalMaxBytes: clicks.MinJournalBytes, DrainTimeout: 5 * time.Second}, w.registry, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +73,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	for _, o := range options {
 		o(&settings)
 	}
-	handler := redirect.New(links, producer, settings, w.registry)
+	handler := redirect.New(links, recorded, settings, w.registry)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,7 +81,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	}
 	w.addr = listener.Addr().String()
 	w.consumer, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics(string(events.Clicks)),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,10 +97,14 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 			}
 		})
 	}
-	run(&tasks, ctx, producer.Run)
+	run(&tasks, ctx, recorded.Run)
 	run(&tasks, ctx, links.Run)
 	run(&tasks, ctx, feed.Run)
-	run(&server, serverCtx, redirect.NewServer(listener, handler, 5*time.Second, log).Run)
+	web, err := http1.NewServer(listener, handler, http1.Settings{Loops: 2, Grace: 5 * time.Second, Waits: http1.DefaultWaits()}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(&server, serverCtx, web.Run)
 	w.stop = sync.OnceFunc(func() { stopServer(); server.Wait(); cancel(); tasks.Wait() })
 	t.Cleanup(w.stop)
 

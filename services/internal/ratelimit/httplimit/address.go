@@ -1,29 +1,31 @@
-package session
+package httplimit
 
 import (
-	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 )
 
-// subject is the address whose failed logins are counted: the peer's, or, behind
-// trusted proxies, the first one from the right of X-Forwarded-For that is not
-// theirs. An IPv6 subscriber has a /64 at least, so that is what counts.
-func subject(r *http.Request, trusted []netip.Prefix) string {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+const forwardedFor = "X-Forwarded-For"
+
+// Address is the subject of a request without a key: the address of its peer, or,
+// behind trusted proxies, the first one from the right of X-Forwarded-For that is not
+// theirs. Nothing to the left of it can be believed. An IPv6 address stands for its /64,
+// because whoever has one has them all.
+func Address(remoteAddr string, forwarded []string, trusted []netip.Prefix) string {
+	peer, err := netip.ParseAddrPort(remoteAddr)
 	if err != nil {
-		return r.RemoteAddr
+		return remoteAddr
 	}
 	address := peer.Addr().Unmap()
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
 	for _, hop := range slices.Backward(hops) {
 		if !contains(trusted, address) {
 			break
 		}
 		before, err := netip.ParseAddr(strings.TrimSpace(hop))
 		if err != nil {
-			break // nothing to the left of garbage can be believed
+			break
 		}
 		address = before.Unmap()
 	}

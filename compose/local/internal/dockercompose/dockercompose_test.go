@@ -1,0 +1,288 @@
+package dockercompose_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/linkstream/linkstream/compose/local/internal/plan"
+)
+
+const folder = "../../.."
+
+// stacks are the files, and the regions and edges they are for.
+var stacks = map[string]struct {
+	regions []string
+	edges   int // in each
+}{
+	"one-region.yml":    {[]string{"fra"}, 2},
+	"three-regions.yml": {[]string{"fra", "ash", "sgp"}, 1},
+}
+
+var secrets = []string{"LINKSTREAM_POSTGRES_PASSWORD=one", "LINKSTREAM_TOKEN_PEPPER=one", "LINKSTREAM_CLICKHOUSE_PASSWORD=two"}
+
+func load(ctx context.Context, file string, environ ...string) (*types.Project, error) {
+	options, err := cli.NewProjectOptions([]string{filepath.Join(folder, file)}, cli.WithEnv(environ), cli.WithWorkingDirectory(folder))
+	if err != nil {
+		return nil, err
+	}
+	return options.LoadProject(ctx)
+}
+
+func mustLoad(t *testing.T, file string) *types.Project {
+	t.Helper()
+	project, err := load(t.Context(), file, secrets...)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return project
+}
+
+func TestAPasswordThatIsMissingIsNamed(t *testing.T) {
+	for file := range stacks {
+		for i, secret := range secrets {
+			name, _, _ := strings.Cut(secret, "=")
+			if _, err := load(t.Context(), file, slices.Delete(slices.Clone(secrets), i, i+1)...); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s without %s: %v", file, name, err)
+			}
+		}
+	}
+}
+
+// What the local stack runs the Compose stacks run too, with the same settings.
+func TestEveryServiceOfThePlanIsThereWithItsSettings(t *testing.T) {
+	for file, want := range stacks {
+		project := mustLoad(t, file)
+		planned, err := plan.New(plan.Settings{Regions: want.regions, Edges: want.edges, Root: "/x", Bin: "/x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]bool{}
+		for _, process := range planned.Services() {
+			names[process.Name] = true
+			service, ok := project.Services[process.Name]
+			if !ok {
+				t.Errorf("%s has no %s", file, process.Name)
+				continue
+			}
+			if len(service.Command) != 1 || service.Command[0] != process.Binary {
+				t.Errorf("%s: %s runs %v, want %s", file, process.Name, service.Command, process.Binary)
+			}
+			for key := range process.Env {
+				// Server-Timing is for development, and limits that stop nobody are for load tools.
+				local := key == "LINKSTREAM_SERVER_TIMING" || strings.HasPrefix(key, "LINKSTREAM_RATE_")
+				if _, ok := service.Environment[key]; !ok && !local {
+					t.Errorf("%s: %s lacks %s", file, process.Name, key)
+				}
+			}
+			for _, key := range []string{"LINKSTREAM_REGION", "LINKSTREAM_EDGE_NAME"} {
+				got := service.Environment[key]
+				if planned, ok := process.Env[key]; ok && (got == nil || *got != planned) {
+					t.Errorf("%s: %s of %s is not %s", file, key, process.Name, planned)
+				}
+			}
+			if region := process.Env["LINKSTREAM_REGION"]; region != "" {
+				if got := service.Environment["LINKSTREAM_REDIS_URL"]; got == nil || *got != "redis://redis-"+region+":6379/0" {
+					t.Errorf("%s: %s does not use its region's Redis", file, process.Name)
+				}
+			}
+		}
+		for name, service := range project.Services {
+			if service.Image == "linkstream" && !names[name] && name != "migrate" {
+				t.Errorf("%s has %s, which the plan does not know", file, name)
+			}
+		}
+	}
+}
+
+// Every address in a setting is one of the file's own services, and what a service
+// waits for is there (the loader checks that).
+func TestAddressesLeadToServicesOfTheFile(t *testing.T) {
+	for file := range stacks {
+		project := mustLoad(t, file)
+		for name, service := range project.Services {
+			for key, value := range service.Environment {
+				if value == nil || !strings.HasPrefix(key, "LINKSTREAM_") {
+					continue
+				}
+				address := *value
+				if _, rest, ok := strings.Cut(address, "://"); ok {
+					address = rest
+				}
+				if _, rest, ok := strings.Cut(address, "@"); ok {
+					address = rest
+				}
+				address, _, _ = strings.Cut(address, "/")
+				host, port, err := net.SplitHostPort(address)
+				if err != nil || host == "0.0.0.0" || host == "" || port == "" || strings.Contains(address, ",") {
+					continue // no address, or one it listens on
+				}
+				if _, ok := project.Services[host]; !ok {
+					t.Errorf("%s: %s of %s leads to %s, which is not there", file, key, name, host)
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyTheLoopbackAddressIsPublished(t *testing.T) {
+	for file := range stacks {
+		published := map[string]string{}
+		for name, service := range mustLoad(t, file).Services {
+			for _, port := range service.Ports {
+				if port.HostIP != "127.0.0.1" {
+					t.Errorf("%s: %s publishes %s on %q", file, name, port.Published, port.HostIP)
+				}
+				if other := published[port.Published]; other != "" {
+					t.Errorf("%s: %s and %s publish %s", file, name, other, port.Published)
+				}
+				published[port.Published] = name
+			}
+		}
+	}
+}
+
+func TestOurProgramsMayDoNothingTheyNeedNot(t *testing.T) {
+	for file := range stacks {
+		for name, service := range mustLoad(t, file).Services {
+			if service.Image != "linkstream" {
+				continue
+			}
+			if !service.ReadOnly || !slices.Equal(service.CapDrop, []string{"ALL"}) || service.Privileged {
+				t.Errorf("%s: %s may do more than it needs to", file, name)
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages := strings.Split(string(text), "\nFROM ")
+	if !strings.Contains(stages[len(stages)-1], "\nUSER 65532:65532\n") {
+		t.Error("the image's programs run as root")
+	}
+	for _, process := range []string{"links", "cacheupdater", "redirect", "clicks", "analytics", "dashboard"} {
+		if !strings.Contains(string(text), fmt.Sprintf("./services/%s/cmd/%s", process, process)) {
+			t.Errorf("the image lacks %s", process)
+		}
+	}
+}
+
+func TestPrometheusAsksEveryProgram(t *testing.T) {
+	for file := range stacks {
+		project := mustLoad(t, file)
+		mounted := project.Services["prometheus"].Volumes
+		at := slices.IndexFunc(mounted, func(v types.ServiceVolumeConfig) bool { return v.Target == "/etc/prometheus/prometheus.yml" })
+		if at < 0 {
+			t.Errorf("%s: Prometheus has no configuration", file)
+			continue
+		}
+		text, err := os.ReadFile(mounted[at].Source)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for name, service := range project.Services {
+			admin := service.Environment["LINKSTREAM_ADMIN_ADDR"]
+			if admin == nil {
+				continue
+			}
+			_, port, err := net.SplitHostPort(*admin)
+			if err != nil || !strings.Contains(string(text), name+":"+port) {
+				t.Errorf("%s: Prometheus does not ask %s at %s: %v", file, name, *admin, err)
+			}
+		}
+	}
+}
+
+// A primary refuses writes once its replica is gone, with exactly the settings of the
+// file, on a real Redis.
+func TestAPrimaryWithoutItsReplicaRefusesWrites(t *testing.T) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("redis-server is missing: run `make install`")
+		}
+		t.Skip("redis-server is missing: run `make install`")
+	}
+	services := mustLoad(t, "three-regions.yml").Services
+	for _, region := range stacks["three-regions.yml"].regions {
+		name := "redis-" + region
+		primary, replica := services[name].Command, services[name+"-replica"].Command
+		if got, want := replica, append(slices.Clone(primary), "--replicaof", name, "6379"); !slices.Equal(got, want) {
+			t.Errorf("the replica runs %v, want %v: it has the settings of a primary when it becomes one", got, want)
+		}
+	}
+	command := services["redis-fra"].Command
+	first, second := freePort(t), freePort(t)
+	start := func(port int, more ...string) *exec.Cmd {
+		args := append(slices.Clone([]string(command[1:])), "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", t.TempDir())
+		cmd := exec.CommandContext(t.Context(), program, append(args, more...)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return cmd
+	}
+	start(first)
+	replica := start(second, "--replicaof", "127.0.0.1", strconv.Itoa(first))
+	await := func(want string) {
+		t.Helper()
+		var got string
+		var err error
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for begun := time.Now(); time.Since(begun) < 30*time.Second; <-tick.C {
+			if got, err = ask(t.Context(), first, "SET key value"); strings.HasPrefix(got, want) {
+				return
+			}
+		}
+		t.Fatalf("a write is answered with %q, %v; want %s", got, err, want)
+	}
+	await("+OK")
+	if err := replica.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	await("-NOREPLICAS")
+	if got, err := ask(t.Context(), first, "GET key"); err != nil || !strings.HasPrefix(got, "$5\r\nvalue") {
+		t.Errorf("a read is answered with %q, %v", got, err)
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// ask sends one inline command.
+func ask(ctx context.Context, port int, command string) (string, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
+		return "", err
+	}
+	answer := make([]byte, 1<<10)
+	n, err := conn.Read(answer)
+	return string(answer[:n]), err
+}

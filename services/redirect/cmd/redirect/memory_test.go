@@ -1,0 +1,24 @@
+package main
+
+import (
+	"math"
+	"runtime/debug"
+	"testing"
+)
+
+// Guards I28.
+func TestTheProcessHasALimitUnlessItsOperatorSetOne(t *testing.T) {
+	before := debug.SetMemoryLimit(math.MaxInt64)
+	defer debug.SetMemoryLimit(before)
+	s := settings{L1MaxBytes: 256 << 20}
+	limitMemory(s)
+	got := debug.SetMemoryLimit(-1)
+	if got <= s.L1MaxBytes || got > 500<<20 {
+		t.Errorf("the limit with the default settings is %d MB", got>>20)
+	}
+	debug.SetMemoryLimit(700 << 20)
+	limitMemory(s)
+	if got := debug.SetMemoryLimit(-1); got != 700<<20 {
+		t.Errorf("an operator's limit became %d MB", got>>20)
+	}
+}

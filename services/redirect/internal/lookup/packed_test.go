@@ -1,0 +1,57 @@
+package lookup
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/linkstream/linkstream/services/internal/linkcache"
+)
+
+// A field that is new in a record must be packed too.
+func TestNothingOfAnEntryIsLostInMemory(t *testing.T) {
+	var r linkcache.Record
+	fields := reflect.ValueOf(&r).Elem()
+	for i := range fields.NumField() {
+		f, name := fields.Field(i), fields.Type().Field(i).Name
+		switch {
+		case f.CanInt():
+			f.SetInt(int64(300 + i))
+		case f.CanUint():
+			f.SetUint(uint64(300 + i))
+		case f.Kind() == reflect.String:
+			f.SetString("https://" + name + ".test/")
+		case f.Kind() == reflect.Array:
+			for j := range f.Len() {
+				f.Index(j).SetUint(uint64(i + j))
+			}
+		default:
+			t.Fatalf("%s: teach this test and pack a %s", name, f.Type())
+		}
+	}
+	check := func(e *Entry) {
+		t.Helper()
+		got := Entry{Record: linkcache.Record{Fallback: "what the buffer held before"}}
+		if pack(e).unpack(&got); got != *e {
+			t.Errorf("%+v came back as %+v", *e, got)
+		}
+	}
+	e := newEntry(linkcache.Key("s.test", "a"), r)
+	e.epoch, e.filled, e.fresh, e.confirmed, e.refresh = 1, 2, 3, 4, 5
+	check(e)
+	check(unknown(linkcache.Key("s.test", "a"), 7))
+	check(newEntry(linkcache.Key("s.test", "a"), linkcache.Record{Revision: 1<<53 - 1, Flags: linkcache.FlagDeleted, Status: 308}))
+	check(newEntry("no address", linkcache.Record{}))
+	check(newEntry("", linkcache.Record{Destination: strings.Repeat("x", 1<<16-1)}))
+
+	c, err := newL1(1<<20, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.cache.Close()
+	c.set(1, newEntry("k", linkcache.Record{Destination: strings.Repeat("x", 1<<16)}))
+	c.cache.Wait()
+	if e := c.getString(1, "k"); e != nil {
+		t.Errorf("what does not fit came back as %+v", e)
+	}
+}

@@ -1,0 +1,137 @@
+package redirect
+
+import (
+	"net/http"
+
+	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
+	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
+	"github.com/linkstream/linkstream/services/redirect/internal/target"
+)
+
+// link answers for an entry. What leads to a target is a click, if it is followed.
+func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, query []byte) {
+	millis := req.Time.UnixMilli()
+	switch timing := w.timing[source]; {
+	case !e.Found:
+		w.unknown(res, timing)
+	case e.Flags&^linkcache.KnownFlags != 0:
+		w.unavailable(res, noIndex+timing)
+	case e.StartsAt != 0 && millis < e.StartsAt:
+		w.unknown(res, timing)
+	case e.ExpiresAt == 0 || millis < e.ExpiresAt:
+		// A browser that kept the redirect would follow it past the link's end.
+		ending := e.ExpiresAt != 0 && e.ExpiresAt-millis < permanentFor.Milliseconds()
+		redirect(res, e.Status, timing, ending)
+		if mode := forwarding(e.Flags); mode == target.Off {
+			res.Header("Location", e.Destination)
+		} else {
+			w.location = target.Append(w.location[:0], e.Destination, query, mode)
+			res.HeaderBytes("Location", w.location)
+		}
+		res.Empty()
+		w.click(req, res, e, query)
+	case e.Fallback != "":
+		redirect(res, http.StatusFound, timing, true)
+		res.Header("Location", e.Fallback)
+		res.Empty()
+		w.click(req, res, e, query)
+	default:
+		res.Status(http.StatusGone)
+		res.Lines(temporary + noIndex)
+		res.Lines(timing)
+		res.Body(pageType, w.pages.gone)
+	}
+}
+
+// redirect begins one.
+func redirect(res *http1.Response, status int, timing string, ending bool) {
+	lines := temporary + noIndex
+	switch status {
+	case http.StatusMovedPermanently, http.StatusPermanentRedirect:
+		if !ending {
+			lines = permanent + noIndex
+		}
+	case http.StatusFound, http.StatusTemporaryRedirect:
+	default:
+		status = http.StatusFound
+	}
+	res.Status(status)
+	res.Lines(lines)
+	res.Lines(timing)
+}
+
+func forwarding(flags linkcache.Flags) target.Mode {
+	switch {
+	case flags&linkcache.FlagForwardAdd != 0:
+		return target.Add
+	case flags&linkcache.FlagForwardVisitorWins != 0:
+		return target.VisitorWins
+	case flags&linkcache.FlagForwardOwnerWins != 0:
+		return target.OwnerWins
+	default:
+		return target.Off
+	}
+}
+
+// unknown says that there is no link. A browser that kept the page would not notice
+// that one was made since.
+func (w *worker) unknown(res *http1.Response, lines string) {
+	res.Status(http.StatusNotFound)
+	res.Lines(temporary + noIndex)
+	res.Lines(lines)
+	res.Body(pageType, w.pages.unknown)
+}
+
+func (w *worker) unavailable(res *http1.Response, lines string) {
+	res.Status(http.StatusServiceUnavailable)
+	res.Lines(retrySoon + temporary)
+	res.Lines(lines)
+	res.Body(pageType, w.pages.unavailable)
+}
+
+func (w *worker) page(res *http1.Response, status int, lines string, body []byte) {
+	res.Status(status)
+	res.Lines(lines)
+	res.Body(pageType, body)
+}
+
+// click records the answer that was just written.
+func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry, query []byte) {
+	if !req.Is(http.MethodGet) {
+		return
+	}
+	purpose := req.SecPurpose
+	if len(purpose) == 0 {
+		purpose = req.Purpose
+	}
+	c := events.Click{
+		TimeUnixMicro:  req.Time.UnixMicro(),
+		WorkspaceID:    e.WorkspaceID,
+		LinkID:         e.LinkID,
+		LinkVersion:    e.Version,
+		Host:           e.Host,
+		SlugKey:        e.Slug,
+		Status:         res.Code(),
+		EdgeRegion:     w.region,
+		Edge:           w.edge,
+		UserAgent:      cut(req.UserAgent, events.MaxUserAgent),
+		Referrer:       cut(req.Referer, events.MaxReferrer),
+		AcceptLanguage: cut(req.AcceptLanguage, events.MaxAcceptLanguage),
+		Query:          cut(query, events.MaxQuery),
+		Purpose:        cut(purpose, events.MaxPurpose),
+	}
+	var room [16]byte
+	switch visitor := w.visitor(req); {
+	case visitor.Is4():
+		four := visitor.As4()
+		c.Address = append(room[:0], four[:]...)
+	case visitor.Is6():
+		room = visitor.As16()
+		c.Address = room[:]
+	}
+	w.batch.Add(&c)
+}
+
+func cut(b []byte, limit int) []byte { return b[:min(len(b), limit)] }

@@ -1,0 +1,151 @@
+package redirect
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+
+	"github.com/linkstream/linkstream/services/internal/address"
+	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/http1"
+	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
+)
+
+// worker answers requests, one at a time. What it needs for one it keeps for the next.
+type worker struct {
+	*Handler
+	names [maxHost + maxSlug + 16]byte
+	room  [keyRoom]byte
+	tally tally
+	entry lookup.Entry
+	batch clicks.Batch
+
+	location []byte // of a link that forwards its visitors' query
+}
+
+// Worker implements http1.Handler.
+func (h *Handler) Worker() http1.Worker { return &worker{Handler: h} }
+
+// Answer implements http1.Worker: it answers whatever this process knows by itself.
+func (w *worker) Answer(ctx context.Context, req *http1.Request, res *http1.Response) bool {
+	if w.admits(req, res) {
+		ask, pending := w.route(req, res)
+		if pending {
+			if ask.monitor {
+				return false
+			}
+			if !w.lookup.Hit(ctx, ask.key, req.Time, &w.entry) {
+				return false
+			}
+			w.link(req, res, &w.entry, lookup.L1, ask.query)
+			w.tally.add(lookup.L1, req.Time)
+			w.metrics.answered(res.Code())
+			return true
+		}
+	}
+	w.tally.add(notLookedUp, req.Time)
+	w.metrics.answered(res.Code())
+	return true
+}
+
+// Wait implements http1.Worker: it asks others.
+func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Response) {
+	ask, _ := w.route(req, res)
+	find := w.lookup.Find
+	if ask.monitor {
+		// It comes for every link, and would push out those that people visit.
+		find = w.lookup.Probe
+	}
+	e, source, err := find(ctx, ask.key, req.Time)
+	if err != nil {
+		w.unavailable(res, noIndex)
+	} else {
+		w.link(req, res, &e, source, ask.query)
+	}
+	w.tally.add(source, req.Time)
+	w.metrics.answered(res.Code())
+}
+
+// Refuse implements http1.Worker: it answers what is no HTTP request.
+func (w *worker) Refuse(status int, res *http1.Response) {
+	w.page(res, status, "", w.pages.bad)
+	w.metrics.answered(status)
+}
+
+// Flush implements http1.Worker: the clicks are safe before the answers leave.
+func (w *worker) Flush() {
+	w.clicks.Append(&w.batch)
+	w.tally.flush(&w.metrics)
+}
+
+// asked is what a request asks for.
+type asked struct {
+	key, query []byte
+	monitor    bool
+}
+
+// route answers what is no look-up, or says what is to be looked up.
+func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pending bool) {
+	if !req.Is(http.MethodGet) && !req.Is(http.MethodHead) {
+		w.page(res, http.StatusMethodNotAllowed, "Allow: GET, HEAD\r\n", w.pages.method)
+		return a, false
+	}
+	host, path, query := asTarget(req)
+	switch string(path) {
+	case "/", "":
+		w.page(res, http.StatusOK, "", w.pages.home)
+		return a, false
+	case "/robots.txt":
+		res.Status(http.StatusOK)
+		res.Body("text/plain; charset=utf-8", w.pages.robots)
+		return a, false
+	case "/favicon.ico":
+		res.Status(http.StatusNoContent)
+		res.NoContent()
+		return a, false
+	}
+	key, ok := w.key(host, path)
+	if !ok {
+		w.unknown(res, "")
+		return a, false
+	}
+	return asked{key: key, query: query, monitor: w.monitors.match(req.UserAgent)}, true
+}
+
+// asTarget takes host, path and query out of the request as they came. A request line
+// with an absolute URL names the host itself.
+func asTarget(req *http1.Request) (host, path, query []byte) {
+	host, path = req.Host, req.Target
+	if path[0] != '/' {
+		if _, rest, ok := bytes.Cut(path, []byte("://")); ok {
+			host, path = rest, nil
+			if slash := bytes.IndexAny(rest, "/?"); slash >= 0 {
+				host, path = rest[:slash], rest[slash:]
+			}
+			if at := bytes.LastIndexByte(host, '@'); at >= 0 {
+				host = host[at+1:]
+			}
+		}
+	}
+	if q := bytes.IndexByte(path, '?'); q >= 0 {
+		path, query = path[:q], path[q+1:]
+	}
+	return host, path, query
+}
+
+// key returns the address's key, or says false for what is no address.
+func (w *worker) key(host, path []byte) ([]byte, bool) {
+	if len(host) == 0 || len(host) > maxHost+len(".:65535") || len(path) > 3*maxSlug+2 {
+		return nil, false
+	}
+	name := address.AppendHost(w.names[:0:maxHost+8], host)
+	if _, local := w.local[string(name)]; local {
+		name = w.domain
+	}
+	slug, ok := address.AppendSlugKey(w.names[maxHost+8:maxHost+8], path)
+	if !ok || len(slug) > maxSlug || len(name) == 0 || len(name) > maxHost {
+		return nil, false
+	}
+	return linkcache.AppendKey(w.room[:0], name, slug), true
+}

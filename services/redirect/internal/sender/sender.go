@@ -1,0 +1,175 @@
+package sender
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/linkstream/linkstream/services/redirect/internal/journal"
+)
+
+const (
+	// linger is how long a click waits for company. With what a transaction takes it
+	// is on its way within 100 ms.
+	linger = 75 * time.Millisecond
+	// enough is how many waiting bytes make a transaction at once.
+	enough = 1 << 20
+	// maxBatch is how much of the journal goes into one batch: compressed in 1 ms.
+	maxBatch = 256 << 10
+	// maxTransaction is after how many bytes a transaction ends.
+	maxTransaction = 4 << 20
+	// The pauses after an error.
+	firstBackoff, longestBackoff = 100 * time.Millisecond, 2 * time.Second
+)
+
+// ErrFenced says that another process has taken the edge's name.
+var ErrFenced = errors.New("another process sends clicks under this edge's name: clicks stay in the journal until one of the two has another name and is started again")
+
+// Settings of a Sender.
+type Settings struct {
+	Topic        string        // with its prefix
+	Name         string        // transactional id and group of this edge, with the prefix
+	DrainTimeout time.Duration // how long a stop may take
+}
+
+// Sender sends a journal. Err is safe for concurrent use.
+type Sender struct {
+	journal *journal.Journal
+	options []kgo.Opt
+	topic   string
+	name    string
+	drain   time.Duration
+	log     *slog.Logger
+	process string // tells this process from others with its name
+	claimed bool
+
+	encoder *encoder
+	out     [2]bytes.Buffer // one is sent while the other is filled
+	room    []byte
+
+	mu  sync.Mutex
+	err error
+}
+
+// New returns a sender. Options are those of a Kafka client (package kafka).
+func New(j *journal.Journal, options []kgo.Opt, settings Settings, log *slog.Logger) (*Sender, error) {
+	e, err := newEncoder()
+	if err != nil {
+		return nil, err
+	}
+	var process [8]byte
+	_, _ = rand.Read(process[:]) // never fails
+	return &Sender{
+		journal: j, options: options, topic: settings.Topic, name: settings.Name, drain: settings.DrainTimeout, log: log,
+		process: hex.EncodeToString(process[:]), encoder: e,
+	}, nil
+}
+
+// Err says why this process will not send any more: ErrFenced. A broker that is away
+// is no reason.
+func (s *Sender) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Run sends until ctx is done, and then what waits within its time. What is left
+// after that stays in the journal.
+func (s *Sender) Run(ctx context.Context) error {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(s.drain, cancel) })()
+	var backoff time.Duration
+	var episode episode
+	for {
+		err := s.serve(ctx, work, func() { backoff = 0; episode.over(s) })
+		if err == nil || work.Err() != nil || ctx.Err() != nil && s.journal.Stats().Waiting == 0 {
+			return nil
+		}
+		if errors.Is(err, ErrFenced) {
+			s.log.Error("clicks are not sent any more", "err", err)
+			s.mu.Lock()
+			s.err = err
+			s.mu.Unlock()
+			<-ctx.Done()
+			return nil
+		}
+		backoff = min(max(2*backoff, firstBackoff), longestBackoff)
+		episode.begin(s, err)
+		timer := time.NewTimer(backoff)
+		select {
+		case <-work.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+	}
+}
+
+// serve opens a session and sends until there is an error, or until ctx is done and
+// nothing waits.
+func (s *Sender) serve(ctx, work context.Context, well func()) error {
+	if ctx.Err() != nil && s.journal.Stats().Waiting == 0 {
+		return nil
+	}
+	n, err := s.open(work)
+	if err != nil {
+		return err
+	}
+	defer n.client.Close()
+	tick := time.NewTicker(linger)
+	defer tick.Stop()
+	for {
+		sent, err := n.send(work)
+		if err != nil {
+			return err
+		}
+		well()
+		if sent > 0 && s.journal.Stats().Bytes >= enough {
+			continue
+		}
+		if ctx.Err() != nil {
+			if sent == 0 {
+				return nil
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// episode is a time in which the broker takes no clicks: one line when it begins,
+// one when it ends.
+type episode struct{ since time.Time }
+
+func (e *episode) begin(s *Sender, err error) {
+	if e.since.IsZero() {
+		e.since = time.Now()
+		stats := s.journal.Stats()
+		var age time.Duration
+		if !stats.Oldest.IsZero() {
+			age = time.Since(stats.Oldest)
+		}
+		s.log.Warn("clicks wait in the journal: the broker does not take them", "err", err, "waiting", stats.Waiting, "oldest", age)
+	}
+}
+
+func (e *episode) over(s *Sender) {
+	if !e.since.IsZero() {
+		s.log.Info("clicks are sent again", "after", time.Since(e.since), "waiting", s.journal.Stats().Waiting)
+		e.since = time.Time{}
+	}
+}
+
+func outOfRange(err error) bool { return errors.Is(err, kerr.OffsetOutOfRange) }
