@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,10 +25,11 @@ import (
 // Guards I39.
 func TestLedgerSaysWhetherClicksAddUp(t *testing.T) {
 	broker, store := newBroker(t, events.Clicks, events.DeadClicks), clickhousetest.New(t)
-	accepted, started := 500, time.Now().Add(-time.Minute)
+	accepted, started, journal := 500, time.Now().Add(-time.Minute), ""
 	edge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "process_start_time_seconds %d\nclicks_accepted_total %d\nclicks_dropped_total{reason=\"a\"} 2\nclicks_dropped_total{reason=\"b\"} 3\n",
 			started.Unix(), accepted)
+		_, _ = io.WriteString(w, journal)
 	}))
 	t.Cleanup(edge.Close)
 	ask := func(wantErr error, wantText string) {
@@ -69,7 +71,11 @@ func TestLedgerSaysWhetherClicksAddUp(t *testing.T) {
 	started = time.Now().Add(time.Hour) // it was restarted and has accepted nothing since
 	accepted = 5
 	ask(nil, "the ledger adds up")
-	accepted, started = 500, time.Now().Add(-time.Minute)
+	journal, accepted = "clicks_journal_bytes 0\nclicks_journal_clicks 0\n", 500 // it counts from its journal's birth
+	ask(nil, "the ledger adds up")
+	journal, accepted = "clicks_journal_bytes 900\nclicks_journal_clicks 3\n", 503
+	ask(ledger.ErrDoesNotAddUp, "edge edge-1: 3 clicks wait in its journal")
+	journal, accepted, started = "", 500, time.Now().Add(-time.Minute)
 
 	options, err := clickhouse.ParseDSN(store)
 	if err != nil {

@@ -1,9 +1,10 @@
 // Package ledger compares what the edges accepted with what is counted.
 //
-// It promises a verdict that does not depend on who was restarted: metrics begin at
-// nothing with their process, so each edge's are compared with the rows that carry
-// its name and are no older than its process, and what the ingesters did is read from
-// the topics and the tables rather than from their metrics. It refuses to call a
+// It promises a verdict that does not depend on who was restarted. An edge's metrics
+// count from its journal's birth, or without a journal from its process's start, and
+// are compared with the rows that carry its name and are no older than that; what the
+// ingesters did is read from the topics and the tables rather than from their metrics,
+// which begin at nothing with every process. It refuses to call a
 // comparison good that it could not make: it says why not.
 package ledger
 
@@ -16,19 +17,19 @@ import (
 	"time"
 )
 
-// Edge is one edge's account since its process started.
+// Edge is one edge's account.
 type Edge struct {
 	Name     string
-	Started  time.Time
+	Since    time.Time // from when its metrics count; zero is its journal's birth
 	Accepted int64
 	Dropped  int64
-	Rows     int64 // in ClickHouse, of this edge and no older than its process
+	Waiting  int64 // in its journal
+	Rows     int64 // in ClickHouse, of this edge and no older than Since
 }
 
 // Difference is how many of the edge's clicks are missing; below 0 too many are
-// there. Clicks that a journal held over a restart and dropped later make it negative:
-// they are among the dropped of this process and were accepted by the one before.
-func (e Edge) Difference() int64 { return e.Accepted - e.Dropped - e.Rows }
+// there: an edge that lost its journal, and begins to count anew, has rows from before.
+func (e Edge) Difference() int64 { return e.Accepted - e.Dropped - e.Waiting - e.Rows }
 
 // Topic is the clicks topic's account, from its first record to the last.
 type Topic struct {
@@ -58,6 +59,9 @@ type Ledger struct {
 func (l Ledger) Problems() []error {
 	var out []error
 	for _, e := range l.Edges {
+		if e.Waiting > 0 {
+			out = append(out, fmt.Errorf("edge %s: %d clicks wait in its journal", e.Name, e.Waiting))
+		}
 		switch d := e.Difference(); {
 		case d > 0:
 			out = append(out, fmt.Errorf("edge %s: %d clicks that were accepted are not in ClickHouse", e.Name, d))
@@ -93,7 +97,7 @@ func (l Ledger) Problems() []error {
 // matter of time.
 func (l Ledger) Settled() bool {
 	for _, e := range l.Edges {
-		if e.Difference() > 0 {
+		if e.Difference() > 0 || e.Waiting > 0 {
 			return false
 		}
 	}
@@ -107,9 +111,13 @@ var ErrDoesNotAddUp = errors.New("the ledger does not add up")
 // problems when there are any.
 func (l Ledger) Write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "edge\tsince\taccepted\tdropped\tin ClickHouse\tdifference\t")
+	fmt.Fprintln(w, "edge\tsince\taccepted\tdropped\twaiting\tin ClickHouse\tdifference\t")
 	for _, e := range l.Edges {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t\n", e.Name, e.Started.UTC().Format(time.DateTime), e.Accepted, e.Dropped, e.Rows, e.Difference())
+		since := "its journal's birth"
+		if !e.Since.IsZero() {
+			since = e.Since.UTC().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t\n", e.Name, since, e.Accepted, e.Dropped, e.Waiting, e.Rows, e.Difference())
 	}
 	fmt.Fprintln(w)
 	fmt.Fprintln(w, "topic\trecords\tpending\tdead\tin ClickHouse\tdifference\t")

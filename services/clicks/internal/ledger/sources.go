@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,8 +35,8 @@ type Sources struct {
 // much at worst, never missing.
 func (s Sources) Read(ctx context.Context) (Ledger, error) {
 	var l Ledger
-	for name, admin := range s.Edges {
-		edge, err := s.edge(ctx, name, admin)
+	for _, name := range slices.Sorted(maps.Keys(s.Edges)) {
+		edge, err := s.edge(ctx, name, s.Edges[name])
 		if err != nil {
 			return l, fmt.Errorf("asking the edge %s: %w", name, err)
 		}
@@ -70,7 +72,11 @@ func (s Sources) edge(ctx context.Context, name, admin string) (Edge, error) {
 		return e, errors.New("its metrics lack process_start_time_seconds or clicks_accepted_total")
 	}
 	dropped, _ := sum(string(text), "clicks_dropped_total")
-	e.Started, e.Accepted, e.Dropped = time.UnixMilli(int64(started*1000)), int64(accepted), int64(dropped)
+	waiting, _ := sum(string(text), "clicks_journal_clicks")
+	e.Accepted, e.Dropped, e.Waiting = int64(accepted), int64(dropped), int64(waiting)
+	if _, journal := sum(string(text), "clicks_journal_bytes"); !journal {
+		e.Since = time.UnixMilli(int64(started * 1000))
+	}
 	return e, nil
 }
 
@@ -114,9 +120,13 @@ func (s Sources) store(ctx context.Context, l *Ledger) error {
 	l.Store.Expires = expiring > 0
 	for i := range l.Edges {
 		e := &l.Edges[i]
+		since := int64(0)
+		if !e.Since.IsZero() {
+			since = e.Since.UnixMilli()
+		}
 		var rows uint64
 		if err := s.ClickHouse.QueryRow(ctx, "SELECT count() FROM clicks WHERE edge = {edge:String} AND ts >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')",
-			clickhouse.Named("edge", e.Name), clickhouse.Named("since", e.Started.UnixMilli())).Scan(&rows); err != nil {
+			clickhouse.Named("edge", e.Name), clickhouse.Named("since", since)).Scan(&rows); err != nil {
 			return err
 		}
 		e.Rows = int64(rows)
