@@ -49,6 +49,14 @@ type accounts interface {
 	LogOut(ctx context.Context, token string) error
 }
 
+// limiter counts tries of a subject; attempt.Limiter is one, of this process alone.
+type limiter interface {
+	// Take uses up one try, or says how long to wait for the next, and false.
+	Take(subject string, now time.Time) (time.Duration, bool)
+	// Return gives a try back that turned out not to be in vain.
+	Return(subject string, now time.Time)
+}
+
 // Settings say where the dashboard stands.
 type Settings struct {
 	// Secure is false only where the dashboard is served over plain HTTP.
@@ -63,8 +71,8 @@ type Handler struct {
 	accounts  accounts
 	settings  Settings
 	foreign   *http.CrossOriginProtection
-	addresses *attempt.Limiter
-	emails    *attempt.Limiter
+	addresses limiter
+	emails    limiter
 	log       *slog.Logger
 }
 
