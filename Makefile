@@ -185,7 +185,7 @@ $(REDOC)/bundles/redoc.standalone.js:
 	@echo "fetching redoc $(REDOC_VERSION)"
 	@mkdir -p $(REDOC)
 	@cd $(REDOC) && npm pack --silent redoc@$(REDOC_VERSION) >/dev/null && tar xzf redoc-$(REDOC_VERSION).tgz --strip-components=1 package/bundles package/LICENSE && rm redoc-$(REDOC_VERSION).tgz
-	@[ "$$(openssl dgst -sha256 -r $@ | cut -d' ' -f1)" = $(REDOC_SHA256) ] || { rm -f $@; echo "redoc $(REDOC_VERSION) is not what it was" >&2; exit 1; }
+	@[ "$$(node -p 'crypto.createHash("sha256").update(fs.readFileSync("$@")).digest("hex")')" = $(REDOC_SHA256) ] || { rm -f $@; echo "redoc $(REDOC_VERSION) is not what it was" >&2; exit 1; }
 	@touch $@
 
 $(SCHEMATHESIS):

@@ -526,6 +526,8 @@ type EditLinkBody struct {
 	Domain *string `json:"domain,omitempty"`
 
 	// ExpiresAt The link stops answering at this moment
+	//
+	// Examples: 2027-01-01T00:00:00Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// FallbackUrl Where an expired link leads instead of a 410
@@ -540,6 +542,8 @@ type EditLinkBody struct {
 	MaxClicks *int64 `json:"max_clicks,omitempty"`
 
 	// Notes At most 5,000 characters
+	//
+	// Examples: Printed on the flyer
 	Notes *string `json:"notes,omitempty"`
 
 	// Password Not supported yet: leave out or null
@@ -554,6 +558,8 @@ type EditLinkBody struct {
 	Slug *string `json:"slug,omitempty"`
 
 	// StartsAt The link answers from this moment on
+	//
+	// Examples: 2026-12-01T08:00:00Z
 	StartsAt *time.Time `json:"starts_at,omitempty"`
 
 	// StatusCode Status of the redirect; 302 when left out
@@ -562,6 +568,8 @@ type EditLinkBody struct {
 	StatusCode *EditLinkBodyStatusCode `json:"status_code,omitempty"`
 
 	// Tags At most 20 of at most 64 characters; trimmed, repeated ones are dropped
+	//
+	// Examples: ["spring","mail"]
 	Tags *[]string `json:"tags,omitempty"`
 
 	// Title At most 500 characters
@@ -608,12 +616,19 @@ type Group struct {
 
 // KeyView defines model for KeyView.
 type KeyView struct {
-	CreatedAt time.Time          `json:"created_at"`
-	Id        openapi_types.UUID `json:"id"`
+	// CreatedAt Examples: 2026-11-30T12:00:00Z
+	CreatedAt time.Time `json:"created_at"`
+
+	// Id Examples: 01a22c60-f107-73b4-a642-cb8fa6799a62
+	Id openapi_types.UUID `json:"id"`
 
 	// LastUsedAt Late by some seconds; null when it was never used
+	//
+	// Examples: 2026-11-30T12:00:00Z
 	LastUsedAt *time.Time `json:"last_used_at"`
-	Name       string     `json:"name"`
+
+	// Name Examples: campaign importer
+	Name string `json:"name"`
 
 	// Prefix How the key begins
 	//
@@ -635,43 +650,68 @@ type KeysOutputBody struct {
 
 // LinkView defines model for LinkView.
 type LinkView struct {
-	Archived  bool      `json:"archived"`
+	// Archived An archived link keeps redirecting
+	Archived bool `json:"archived"`
+
+	// CreatedAt Examples: 2026-11-30T12:00:00Z
 	CreatedAt time.Time `json:"created_at"`
 
 	// Destination Examples: https://example.com/landing
 	Destination string `json:"destination"`
 
 	// Domain Examples: go.example.com
-	Domain       string               `json:"domain"`
-	ExpiresAt    *time.Time           `json:"expires_at"`
+	Domain string `json:"domain"`
+
+	// ExpiresAt Examples: 2027-01-01T00:00:00Z
+	ExpiresAt *time.Time `json:"expires_at"`
+
+	// FallbackUrl Examples: https://example.com/over
 	FallbackUrl  *string              `json:"fallback_url"`
 	ForwardQuery LinkViewForwardQuery `json:"forward_query"`
 	HasPassword  bool                 `json:"has_password"`
-	Id           openapi_types.UUID   `json:"id"`
-	MaxClicks    *int64               `json:"max_clicks"`
-	Notes        string               `json:"notes"`
-	Rules        []interface{}        `json:"rules"`
+
+	// Id Examples: 01a22c60-f107-73b4-a642-cb8fa6799a62
+	Id openapi_types.UUID `json:"id"`
+
+	// MaxClicks Not supported yet: null
+	MaxClicks *int64 `json:"max_clicks"`
+
+	// Notes Examples: Printed on the flyer
+	Notes string        `json:"notes"`
+	Rules []interface{} `json:"rules"`
 
 	// ShortUrl Examples: https://go.example.com/spring/sale
 	ShortUrl string `json:"short_url"`
 
 	// Slug Examples: spring/sale
-	Slug       string             `json:"slug"`
-	StartsAt   *time.Time         `json:"starts_at"`
+	Slug string `json:"slug"`
+
+	// StartsAt Examples: 2026-12-01T08:00:00Z
+	StartsAt *time.Time `json:"starts_at"`
+
+	// StatusCode Examples: 302
 	StatusCode LinkViewStatusCode `json:"status_code"`
-	Tags       []string           `json:"tags"`
-	Title      string             `json:"title"`
-	UpdatedAt  time.Time          `json:"updated_at"`
-	Variants   []interface{}      `json:"variants"`
+
+	// Tags Examples: ["spring","mail"]
+	Tags []string `json:"tags"`
+
+	// Title Examples: Spring sale
+	Title string `json:"title"`
+
+	// UpdatedAt Examples: 2026-11-30T12:00:00Z
+	UpdatedAt time.Time     `json:"updated_at"`
+	Variants  []interface{} `json:"variants"`
 
 	// Version Counts the link's changes; also its ETag
+	//
+	// Examples: 1
 	Version int64 `json:"version"`
 }
 
 // LinkViewForwardQuery defines model for LinkView.ForwardQuery.
 type LinkViewForwardQuery string
 
-// LinkViewStatusCode defines model for LinkView.StatusCode.
+// LinkViewStatusCode Examples: 302
 type LinkViewStatusCode int64
 
 // ListOutputBody defines model for ListOutputBody.
@@ -713,8 +753,11 @@ type NewKeyInputBodyScopes string
 
 // NewKeyView defines model for NewKeyView.
 type NewKeyView struct {
-	CreatedAt time.Time          `json:"created_at"`
-	Id        openapi_types.UUID `json:"id"`
+	// CreatedAt Examples: 2026-11-30T12:00:00Z
+	CreatedAt time.Time `json:"created_at"`
+
+	// Id Examples: 01a22c60-f107-73b4-a642-cb8fa6799a62
+	Id openapi_types.UUID `json:"id"`
 
 	// Key The key itself. It is not shown again.
 	//
@@ -722,8 +765,12 @@ type NewKeyView struct {
 	Key string `json:"key"`
 
 	// LastUsedAt Late by some seconds; null when it was never used
+	//
+	// Examples: 2026-11-30T12:00:00Z
 	LastUsedAt *time.Time `json:"last_used_at"`
-	Name       string     `json:"name"`
+
+	// Name Examples: campaign importer
+	Name string `json:"name"`
 
 	// Prefix How the key begins
 	//
@@ -751,6 +798,8 @@ type NewLinkBody struct {
 	Domain *string `json:"domain,omitempty"`
 
 	// ExpiresAt The link stops answering at this moment
+	//
+	// Examples: 2027-01-01T00:00:00Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// FallbackUrl Where an expired link leads instead of a 410
@@ -768,6 +817,8 @@ type NewLinkBody struct {
 	MaxClicks *int64 `json:"max_clicks,omitempty"`
 
 	// Notes At most 5,000 characters
+	//
+	// Examples: Printed on the flyer
 	Notes *string `json:"notes,omitempty"`
 
 	// Password Not supported yet: leave out or null
@@ -782,6 +833,8 @@ type NewLinkBody struct {
 	Slug *string `json:"slug,omitempty"`
 
 	// StartsAt The link answers from this moment on
+	//
+	// Examples: 2026-12-01T08:00:00Z
 	StartsAt *time.Time `json:"starts_at,omitempty"`
 
 	// StatusCode Status of the redirect; 302 when left out
@@ -790,6 +843,8 @@ type NewLinkBody struct {
 	StatusCode *NewLinkBodyStatusCode `json:"status_code,omitempty"`
 
 	// Tags At most 20 of at most 64 characters; trimmed, repeated ones are dropped
+	//
+	// Examples: ["spring","mail"]
 	Tags *[]string `json:"tags,omitempty"`
 
 	// Title At most 500 characters
@@ -830,18 +885,23 @@ type NewUserInputBodyRole string
 
 // NewUserView defines model for NewUserView.
 type NewUserView struct {
+	// CreatedAt Examples: 2026-11-30T12:00:00Z
 	CreatedAt time.Time `json:"created_at"`
 
 	// Email Examples: someone@example.com
-	Email string             `json:"email"`
-	Id    openapi_types.UUID `json:"id"`
+	Email string `json:"email"`
+
+	// Id Examples: 01a22c60-f107-73b4-a642-cb8fa6799a62
+	Id openapi_types.UUID `json:"id"`
 
 	// Password The password to hand over. It is not shown again.
-	Password string          `json:"password"`
-	Role     NewUserViewRole `json:"role"`
+	Password string `json:"password"`
+
+	// Role Examples: editor
+	Role NewUserViewRole `json:"role"`
 }
 
-// NewUserViewRole defines model for NewUserView.Role.
+// NewUserViewRole Examples: editor
 type NewUserViewRole string
 
 // PrewarmRegion defines model for PrewarmRegion.
@@ -997,15 +1057,20 @@ type Summary struct {
 
 // UserView defines model for UserView.
 type UserView struct {
+	// CreatedAt Examples: 2026-11-30T12:00:00Z
 	CreatedAt time.Time `json:"created_at"`
 
 	// Email Examples: someone@example.com
-	Email string             `json:"email"`
-	Id    openapi_types.UUID `json:"id"`
-	Role  UserViewRole       `json:"role"`
+	Email string `json:"email"`
+
+	// Id Examples: 01a22c60-f107-73b4-a642-cb8fa6799a62
+	Id openapi_types.UUID `json:"id"`
+
+	// Role Examples: editor
+	Role UserViewRole `json:"role"`
 }
 
-// UserViewRole defines model for UserView.Role.
+// UserViewRole Examples: editor
 type UserViewRole string
 
 // UsersOutputBody defines model for UsersOutputBody.

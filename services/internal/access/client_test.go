@@ -133,3 +133,32 @@ func TestNobodyToAskIsNeverAccess(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestWhatIsRememberedWhereTokensLive(t *testing.T) {
+	asked := map[string]int{}
+	remembering := access.Remember(authenticator(func(token string) (*access.Identity, error) {
+		asked[token]++
+		if token == "ls_key_bad" {
+			return nil, access.ErrUnauthenticated
+		}
+		return &access.Identity{WorkspaceID: workspace}, nil
+	}), func(token string) bool { return token != "ls_ses_good" })
+	for range 3 {
+		for _, token := range []string{"ls_key_good", "ls_key_bad", "ls_ses_good"} {
+			id, err := remembering.Authenticate(t.Context(), token)
+			if (err == nil) != (token != "ls_key_bad") || err == nil && id.WorkspaceID != workspace {
+				t.Errorf("%s gives %+v, %v", token, id, err)
+			}
+		}
+	}
+	// A key is asked for again when its time is over, which may be in the middle of this test.
+	if asked["ls_key_good"] > 2 || asked["ls_key_bad"] != 3 || asked["ls_ses_good"] != 3 {
+		t.Errorf("asked: %v", asked)
+	}
+}
+
+type authenticator func(token string) (*access.Identity, error)
+
+func (a authenticator) Authenticate(_ context.Context, token string) (*access.Identity, error) {
+	return a(token)
+}

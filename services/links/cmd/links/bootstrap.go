@@ -27,10 +27,11 @@ are new.`
 const bootstrapTimeout = 30 * time.Second
 
 type bootstrapSettings struct {
-	PostgresURL string `env:"POSTGRES_URL,required" help:"postgres://user:password@host:port/database"`
-	Password    string `env:"BOOTSTRAP_PASSWORD" help:"the owner's password, 8 bytes at least; made up when not set"`
-	TokenPepper string `env:"TOKEN_PEPPER,required" help:"the service's own TOKEN_PEPPER: the API key is hashed under it"`
-	APIKey      string `env:"BOOTSTRAP_API_KEY" help:"the API key, ls_key_ and 32 characters at least; made up when not set"`
+	PostgresURL string   `env:"POSTGRES_URL,required" help:"postgres://user:password@host:port/database"`
+	Password    string   `env:"BOOTSTRAP_PASSWORD" help:"the owner's password, 8 bytes at least; made up when not set"`
+	TokenPepper string   `env:"TOKEN_PEPPER,required" help:"the service's own TOKEN_PEPPER: the API key is hashed under it"`
+	OldPeppers  []string `env:"TOKEN_PEPPER_PREVIOUS" help:"the service's own, under which a key that is given may be stored already; comma separated"`
+	APIKey      string   `env:"BOOTSTRAP_API_KEY" help:"the API key, ls_key_ and 32 characters at least; made up when not set"`
 }
 
 // Validate implements config.Validator.
@@ -39,7 +40,7 @@ func (s bootstrapSettings) Validate() error {
 		return errors.New(config.Prefix + "POSTGRES_URL must be a URL, for instance postgres://user:password@127.0.0.1:5432/linkstream")
 	}
 	if s.TokenPepper != "" {
-		if _, err := keyring.New(s.TokenPepper); err != nil {
+		if _, err := keyring.New(s.TokenPepper, s.OldPeppers...); err != nil {
 			return fmt.Errorf("%sTOKEN_PEPPER: %w", config.Prefix, err)
 		}
 	}
@@ -75,7 +76,7 @@ func bootstrap(ctx context.Context, environ, args []string, stdout io.Writer) er
 		return fmt.Errorf("these arguments are wrong (see --help):\n%w", err)
 	}
 
-	keys, err := keyring.New(s.TokenPepper)
+	keys, err := keyring.New(s.TokenPepper, s.OldPeppers...)
 	if err != nil {
 		return err
 	}

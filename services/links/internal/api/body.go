@@ -14,11 +14,11 @@ type LinkFields struct {
 	Domain       field[string]         `json:"domain,omitzero" doc:"Host of the short link; the installation's default domain when left out" example:"go.example.com"`
 	Slug         field[string]         `json:"slug,omitzero" doc:"1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null." example:"spring/sale"`
 	Title        field[string]         `json:"title,omitzero" doc:"At most 500 characters" example:"Spring sale"`
-	Tags         field[[]string]       `json:"tags,omitzero" doc:"At most 20 of at most 64 characters; trimmed, repeated ones are dropped"`
-	Notes        field[string]         `json:"notes,omitzero" doc:"At most 5,000 characters"`
+	Tags         field[[]string]       `json:"tags,omitzero" example:"[\"spring\",\"mail\"]" doc:"At most 20 of at most 64 characters; trimmed, repeated ones are dropped"`
+	Notes        field[string]         `json:"notes,omitzero" example:"Printed on the flyer" doc:"At most 5,000 characters"`
 	StatusCode   field[int]            `json:"status_code,omitzero" enum:"301,302,307,308" doc:"Status of the redirect; 302 when left out" example:"302"`
-	StartsAt     field[time.Time]      `json:"starts_at,omitzero" doc:"The link answers from this moment on"`
-	ExpiresAt    field[time.Time]      `json:"expires_at,omitzero" doc:"The link stops answering at this moment"`
+	StartsAt     field[time.Time]      `json:"starts_at,omitzero" example:"2026-12-01T08:00:00Z" doc:"The link answers from this moment on"`
+	ExpiresAt    field[time.Time]      `json:"expires_at,omitzero" example:"2027-01-01T00:00:00Z" doc:"The link stops answering at this moment"`
 	FallbackURL  field[string]         `json:"fallback_url,omitzero" doc:"Where an expired link leads instead of a 410" example:"https://example.com/over"`
 	Archived     field[bool]           `json:"archived,omitzero" doc:"An archived link keeps redirecting"`
 	MaxClicks    field[int64]          `json:"max_clicks,omitzero" doc:"Not supported yet: leave out or null"`
@@ -123,27 +123,27 @@ func (b *editLinkBody) change() (link.Change, link.FieldErrors) {
 // linkView is a link as callers see it. Options that are not supported yet are
 // there with the value that means "off".
 type linkView struct {
-	ID           string         `json:"id" format:"uuid"`
+	ID           string         `json:"id" format:"uuid" example:"01a22c60-f107-73b4-a642-cb8fa6799a62"`
 	ShortURL     string         `json:"short_url" format:"uri" example:"https://go.example.com/spring/sale"`
 	Domain       string         `json:"domain" example:"go.example.com"`
 	Slug         string         `json:"slug" example:"spring/sale"`
 	Destination  string         `json:"destination" example:"https://example.com/landing"`
-	Title        string         `json:"title"`
-	Tags         []string       `json:"tags" nullable:"false"`
-	Notes        string         `json:"notes"`
-	StatusCode   int            `json:"status_code" enum:"301,302,307,308"`
-	StartsAt     *time.Time     `json:"starts_at" nullable:"true"`
-	ExpiresAt    *time.Time     `json:"expires_at" nullable:"true"`
-	FallbackURL  *string        `json:"fallback_url" nullable:"true"`
-	Archived     bool           `json:"archived"`
-	MaxClicks    *int64         `json:"max_clicks" nullable:"true"`
+	Title        string         `json:"title" example:"Spring sale"`
+	Tags         []string       `json:"tags" nullable:"false" example:"[\"spring\",\"mail\"]"`
+	Notes        string         `json:"notes" example:"Printed on the flyer"`
+	StatusCode   int            `json:"status_code" enum:"301,302,307,308" example:"302"`
+	StartsAt     *time.Time     `json:"starts_at" nullable:"true" example:"2026-12-01T08:00:00Z"`
+	ExpiresAt    *time.Time     `json:"expires_at" nullable:"true" example:"2027-01-01T00:00:00Z"`
+	FallbackURL  *string        `json:"fallback_url" nullable:"true" example:"https://example.com/over"`
+	Archived     bool           `json:"archived" doc:"An archived link keeps redirecting"`
+	MaxClicks    *int64         `json:"max_clicks" nullable:"true" doc:"Not supported yet: null"`
 	HasPassword  bool           `json:"has_password"`
 	ForwardQuery string         `json:"forward_query" enum:"off,add,visitor_wins,owner_wins"`
 	Rules        []futureOption `json:"rules" nullable:"false"`
 	Variants     []futureOption `json:"variants" nullable:"false"`
-	Version      uint64         `json:"version" minimum:"1" doc:"Counts the link's changes; also its ETag"`
-	CreatedAt    time.Time      `json:"created_at"`
-	UpdatedAt    time.Time      `json:"updated_at"`
+	Version      uint64         `json:"version" minimum:"1" doc:"Counts the link's changes; also its ETag" example:"1"`
+	CreatedAt    time.Time      `json:"created_at" example:"2026-11-30T12:00:00Z"`
+	UpdatedAt    time.Time      `json:"updated_at" example:"2026-11-30T12:00:00Z"`
 }
 
 func (a *api) view(l *link.Link) linkView {

@@ -77,6 +77,7 @@ func TestSlugsAreTakenAndFoundAsTheCasesSay(t *testing.T) {
 		Second     *second  `json:"second_create"`
 	}](t, "slugs.json") {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			s := newService(t)
 			if c.DomainCase == "insensitive" {
 				s.exec(t, `UPDATE domains SET case_sensitive = false`)

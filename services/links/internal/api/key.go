@@ -102,13 +102,13 @@ type keyInput struct{ KeyID }
 
 // KeyView is a key as callers see it. (huma sees exported embedded structs only.)
 type KeyView struct {
-	ID         string            `json:"id" format:"uuid"`
-	Name       string            `json:"name"`
+	ID         string            `json:"id" format:"uuid" example:"01a22c60-f107-73b4-a642-cb8fa6799a62"`
+	Name       string            `json:"name" example:"campaign importer"`
 	Prefix     string            `json:"prefix" example:"ls_key_3vQ9aZ" doc:"How the key begins"`
 	Scopes     []string          `json:"scopes" nullable:"false"`
 	RateLimit  orNull[rateLimit] `json:"rate_limit" doc:"Null for the installation's default"`
-	CreatedAt  time.Time         `json:"created_at"`
-	LastUsedAt *time.Time        `json:"last_used_at" nullable:"true" doc:"Late by some seconds; null when it was never used"`
+	CreatedAt  time.Time         `json:"created_at" example:"2026-11-30T12:00:00Z"`
+	LastUsedAt *time.Time        `json:"last_used_at" nullable:"true" example:"2026-11-30T12:00:00Z" doc:"Late by some seconds; null when it was never used"`
 }
 
 type newKeyView struct {

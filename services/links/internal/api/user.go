@@ -58,10 +58,10 @@ type newUserInput struct {
 
 // UserView is a user as callers see one. (huma sees exported embedded structs only.)
 type UserView struct {
-	ID        string    `json:"id" format:"uuid"`
+	ID        string    `json:"id" format:"uuid" example:"01a22c60-f107-73b4-a642-cb8fa6799a62"`
 	Email     string    `json:"email" example:"someone@example.com"`
-	Role      string    `json:"role" enum:"owner,editor,viewer"`
-	CreatedAt time.Time `json:"created_at"`
+	Role      string    `json:"role" enum:"owner,editor,viewer" example:"editor"`
+	CreatedAt time.Time `json:"created_at" example:"2026-11-30T12:00:00Z"`
 }
 
 type newUserView struct {

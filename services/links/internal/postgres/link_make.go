@@ -103,7 +103,7 @@ func (s *Store) makeAll(ctx context.Context, drafts []*draft) (again []*draft) {
 	switch {
 	case err == nil:
 		return again
-	case len(drafts) == 1, errors.Is(err, link.ErrUnavailable):
+	case len(drafts) == 1, errors.Is(err, link.ErrUnavailable), ctx.Err() != nil:
 		for _, d := range drafts {
 			*d.outcome = link.Outcome{Err: err}
 		}

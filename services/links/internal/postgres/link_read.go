@@ -113,7 +113,7 @@ func (s *Store) List(ctx context.Context, workspace uuid.UUID, f link.Filter, af
 	// One more than asked for tells whether there is a next page.
 	q.add(` ORDER BY l.created_at DESC, l.id DESC LIMIT `, limit+1)
 
-	rows, err := s.pool.Query(ctx, q.text, q.args...)
+	rows, err := s.pool.Query(ctx, q.text, append([]any{planForValues}, q.args...)...)
 	if err != nil {
 		return link.Page{}, translate(err)
 	}
@@ -129,6 +129,12 @@ func (s *Store) List(ctx context.Context, workspace uuid.UUID, f link.Filter, af
 	}
 	return page, nil
 }
+
+// planForValues makes the server plan a statement for the values it is given. Which
+// index is best depends on them: a text that many links have is found soonest in the
+// order of the list, a rare one by links_search_idx. A plan for any value takes the
+// first way always: 130 ms instead of 2 for a text that none of 100,000 links has.
+const planForValues = pgx.QueryExecModeCacheDescribe
 
 // query is a statement that grows by constant pieces, each with one parameter. A
 // statement for each combination of filters gets a plan of its own; one with

@@ -74,7 +74,10 @@ func (w *world) randomChange(ctx context.Context, random *rand.Rand, slugs []str
 	if err != nil {
 		return err
 	}
-	what := random.IntN(4)
+	what := random.IntN(5)
+	if what == 4 {
+		return w.makeAll(ctx, random, slugs)
+	}
 	if len(page.Links) == 0 {
 		what = 0
 	}
@@ -102,6 +105,28 @@ func (w *world) randomChange(ctx context.Context, random *rand.Rand, slugs []str
 		return nil
 	}
 	return err // a deadlock would be here
+}
+
+// makeAll asks for all addresses at once, in any order, some by looking first.
+func (w *world) makeAll(ctx context.Context, random *rand.Rand, slugs []string) error {
+	rows := make([]link.New, 0, len(slugs))
+	for _, i := range random.Perm(len(slugs)) {
+		c, err := w.rules.CheckNew(link.Change{Destination: link.Some("https://e.test/1"), Slug: link.Some(slugs[i])})
+		if err != nil {
+			return err
+		}
+		id, err := link.NewID()
+		if err != nil {
+			return err
+		}
+		rows = append(rows, link.New{WorkspaceID: w.workspace, ID: id, Checked: c, FindFirst: i%2 == 0})
+	}
+	for _, made := range w.store.MakeMany(ctx, rows) {
+		if made.Err != nil && !errors.Is(made.Err, link.ErrSlugTaken) {
+			return made.Err
+		}
+	}
+	return nil
 }
 
 // checkVersionsPerLink: the outbox's order is each link's order.
