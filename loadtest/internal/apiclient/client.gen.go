@@ -535,7 +535,9 @@ type EditLinkBody struct {
 	// Examples: https://example.com/over
 	FallbackUrl *string `json:"fallback_url,omitempty"`
 
-	// ForwardQuery Only off is supported yet
+	// ForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
+	//
+	// Examples: add
 	ForwardQuery *EditLinkBodyForwardQuery `json:"forward_query,omitempty"`
 
 	// MaxClicks Not supported yet: leave out or null
@@ -581,7 +583,9 @@ type EditLinkBody struct {
 	Variants *[]interface{} `json:"variants,omitempty"`
 }
 
-// EditLinkBodyForwardQuery Only off is supported yet
+// EditLinkBodyForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
+//
+// Examples: add
 type EditLinkBodyForwardQuery string
 
 // EditLinkBodyStatusCode Status of the redirect; 302 when left out
@@ -810,7 +814,9 @@ type NewLinkBody struct {
 	// FindOrCreate Answer with an existing link that has the destination and all given options, instead of a new one
 	FindOrCreate *bool `json:"find_or_create,omitempty"`
 
-	// ForwardQuery Only off is supported yet
+	// ForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
+	//
+	// Examples: add
 	ForwardQuery *NewLinkBodyForwardQuery `json:"forward_query,omitempty"`
 
 	// MaxClicks Not supported yet: leave out or null
@@ -856,7 +862,9 @@ type NewLinkBody struct {
 	Variants *[]interface{} `json:"variants,omitempty"`
 }
 
-// NewLinkBodyForwardQuery Only off is supported yet
+// NewLinkBodyForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
+//
+// Examples: add
 type NewLinkBodyForwardQuery string
 
 // NewLinkBodyStatusCode Status of the redirect; 302 when left out

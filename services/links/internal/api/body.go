@@ -23,7 +23,7 @@ type LinkFields struct {
 	Archived     field[bool]           `json:"archived,omitzero" doc:"An archived link keeps redirecting"`
 	MaxClicks    field[int64]          `json:"max_clicks,omitzero" doc:"Not supported yet: leave out or null"`
 	Password     field[string]         `json:"password,omitzero" doc:"Not supported yet: leave out or null"`
-	ForwardQuery field[string]         `json:"forward_query,omitzero" enum:"off,add,visitor_wins,owner_wins" doc:"Only off is supported yet"`
+	ForwardQuery field[string]         `json:"forward_query,omitzero" enum:"off,add,visitor_wins,owner_wins" example:"add" doc:"What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name"`
 	Rules        field[[]futureOption] `json:"rules,omitzero" doc:"Not supported yet: leave out, null or empty"`
 	Variants     field[[]futureOption] `json:"variants,omitzero" doc:"Not supported yet: leave out, null or empty"`
 }
@@ -52,13 +52,18 @@ func (f *LinkFields) unsupported() link.FieldErrors {
 	}
 	refuse("max_clicks", f.MaxClicks.Sent && !f.MaxClicks.Null)
 	refuse("password", f.Password.Sent && !f.Password.Null)
-	refuse("forward_query", f.ForwardQuery.Value != "" && f.ForwardQuery.Value != forwardOff)
 	refuse("rules", len(f.Rules.Value) > 0)
 	refuse("variants", len(f.Variants.Value) > 0)
 	return wrong
 }
 
-const forwardOff = "off"
+// forwarding is an option in the domain's words. Null means off.
+func forwarding(f field[string]) link.Optional[link.ForwardQuery] {
+	if f.Sent && f.Null {
+		return link.Some(link.ForwardOff)
+	}
+	return link.Optional[link.ForwardQuery]{Set: f.Sent, Value: link.ForwardQuery(f.Value)}
+}
 
 func timePointer(f field[time.Time]) link.Optional[*time.Time] {
 	if !f.Sent || f.Null {
@@ -90,6 +95,8 @@ func (b *newLinkBody) change() (link.Change, link.FieldErrors) {
 		ExpiresAt:   givenTime(b.ExpiresAt),
 		FallbackURL: b.FallbackURL.given(),
 		Archived:    b.Archived.given(),
+
+		ForwardQuery: forwarding(b.ForwardQuery),
 	}, wrong
 }
 
@@ -117,6 +124,8 @@ func (b *editLinkBody) change() (link.Change, link.FieldErrors) {
 		ExpiresAt:   timePointer(b.ExpiresAt),
 		FallbackURL: b.FallbackURL.edit(),
 		Archived:    b.Archived.edit(),
+
+		ForwardQuery: forwarding(b.ForwardQuery),
 	}, wrong
 }
 
@@ -160,7 +169,7 @@ func (a *api) view(l *link.Link) linkView {
 		StartsAt:     l.StartsAt,
 		ExpiresAt:    l.ExpiresAt,
 		Archived:     l.Archived,
-		ForwardQuery: forwardOff,
+		ForwardQuery: string(l.ForwardQuery),
 		Rules:        []futureOption{},
 		Variants:     []futureOption{},
 		Version:      l.Version,

@@ -34,9 +34,25 @@ func Changed(l *link.Link, kind eventspb.LinkChanged_Kind) *eventspb.LinkChanged
 		ExpiresAt:   timestamp(l.ExpiresAt),
 		FallbackUrl: l.FallbackURL,
 		Archived:    l.Archived,
-		CreatedAt:   timestamppb.New(l.CreatedAt),
-		UpdatedAt:   timestamppb.New(l.UpdatedAt),
+
+		ForwardQuery: forwardQuery(l.ForwardQuery),
+
+		CreatedAt: timestamppb.New(l.CreatedAt),
+		UpdatedAt: timestamppb.New(l.UpdatedAt),
 	}
+}
+
+func forwardQuery(f link.ForwardQuery) eventspb.LinkChanged_ForwardQuery {
+	switch f {
+	case link.ForwardAdd:
+		return eventspb.LinkChanged_FORWARD_QUERY_ADD
+	case link.ForwardVisitorWins:
+		return eventspb.LinkChanged_FORWARD_QUERY_VISITOR_WINS
+	case link.ForwardOwnerWins:
+		return eventspb.LinkChanged_FORWARD_QUERY_OWNER_WINS
+	case link.ForwardOff:
+	}
+	return eventspb.LinkChanged_FORWARD_QUERY_UNSPECIFIED
 }
 
 // Moved is Changed for an update that took the link away from another address.

@@ -51,6 +51,8 @@ type Change struct {
 	ExpiresAt   Optional[*time.Time]
 	FallbackURL Optional[string]
 	Archived    Optional[bool]
+
+	ForwardQuery Optional[ForwardQuery]
 }
 
 // Checked is a change whose every field fits the rules and is in the form that is
@@ -127,6 +129,9 @@ func (r *Rules) check(c Change, wrong FieldErrors) (*Checked, error) {
 			wrong.Add("status_code", CodeInvalid, "the status must be 301, 302, 307 or 308")
 		}
 	}
+	if c.ForwardQuery.Set && !c.ForwardQuery.Value.known() {
+		wrong.Add("forward_query", CodeInvalid, "it must be off, add, visitor_wins or owner_wins")
+	}
 	checkTime("starts_at", &c.StartsAt, &wrong)
 	checkTime("expires_at", &c.ExpiresAt, &wrong)
 	checked.change = c
@@ -191,6 +196,7 @@ func (c *Checked) Apply(l *Link) error {
 	c.change.StartsAt.assign(&l.StartsAt)
 	c.change.ExpiresAt.assign(&l.ExpiresAt)
 	c.change.FallbackURL.assign(&l.FallbackURL)
+	c.change.ForwardQuery.assign(&l.ForwardQuery)
 	c.change.Archived.assign(&l.Archived)
 	timesNamed := c.change.StartsAt.Set || c.change.ExpiresAt.Set
 	if timesNamed && l.StartsAt != nil && l.ExpiresAt != nil && !l.StartsAt.Before(*l.ExpiresAt) {
@@ -205,7 +211,7 @@ func Same(a, b *Link) bool {
 	return a.Domain.ID == b.Domain.ID && a.Slug == b.Slug && a.Destination == b.Destination &&
 		a.Title == b.Title && a.Notes == b.Notes && slices.Equal(a.Tags, b.Tags) &&
 		a.StatusCode == b.StatusCode && sameTime(a.StartsAt, b.StartsAt) && sameTime(a.ExpiresAt, b.ExpiresAt) &&
-		a.FallbackURL == b.FallbackURL && a.Archived == b.Archived
+		a.FallbackURL == b.FallbackURL && a.ForwardQuery == b.ForwardQuery && a.Archived == b.Archived
 }
 
 func sameTime(a, b *time.Time) bool {

@@ -51,7 +51,9 @@ type Link struct {
 	StartsAt, ExpiresAt *time.Time
 	// FallbackURL is where an expired link leads; empty means nowhere.
 	FallbackURL string
-	Archived    bool
+	// ForwardQuery is what becomes of the query that a visitor brings along.
+	ForwardQuery ForwardQuery
+	Archived     bool
 	// Version counts this link's mutations from 1. Revision grows with every
 	// change of an address, whichever link it belongs to.
 	Version, Revision uint64

@@ -142,6 +142,9 @@ func findQuery(n *link.New) query {
 	if g.FallbackURL.Set {
 		q.add(` AND l.fallback_url = `, g.FallbackURL.Value)
 	}
+	if g.ForwardQuery.Set {
+		q.add(` AND l.forward_query = `, g.ForwardQuery.Value)
+	}
 	if g.Archived.Set {
 		q.add(` AND l.archived = `, g.Archived.Value)
 	}

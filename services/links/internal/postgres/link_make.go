@@ -207,6 +207,7 @@ type linkColumns struct {
 	ids, workspaces, domains       [][16]byte
 	slugs, slugKeys, destinations  []string
 	titles, notes, tags, fallbacks []string
+	forwards                       []string
 	statusCodes                    []int16
 	startsAt, expiresAt            []*time.Time
 	archived                       []bool
@@ -218,7 +219,7 @@ func (c *linkColumns) add(l *link.Link) {
 	c.ids, c.workspaces, c.domains = append(c.ids, l.ID.UUID), append(c.workspaces, l.WorkspaceID), append(c.domains, l.Domain.ID)
 	c.slugs, c.slugKeys, c.destinations = append(c.slugs, l.Slug), append(c.slugKeys, l.SlugKey), append(c.destinations, l.Destination)
 	c.titles, c.notes, c.tags = append(c.titles, l.Title), append(c.notes, l.Notes), append(c.tags, arrayText(l.Tags))
-	c.fallbacks = append(c.fallbacks, l.FallbackURL)
+	c.fallbacks, c.forwards = append(c.fallbacks, l.FallbackURL), append(c.forwards, string(l.ForwardQuery))
 	c.statusCodes = append(c.statusCodes, int16(l.StatusCode)) //nolint:gosec // 301 to 308
 	c.startsAt, c.expiresAt = append(c.startsAt, l.StartsAt), append(c.expiresAt, l.ExpiresAt)
 	c.archived = append(c.archived, l.Archived)
@@ -228,15 +229,15 @@ func (c *linkColumns) add(l *link.Link) {
 
 func (c *linkColumns) queueInsert(batch *pgx.Batch) {
 	batch.Queue(`INSERT INTO links (id, workspace_id, domain_id, slug, slug_key, destination, title, notes, tags,
-			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at)
+			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query)
 		SELECT l.id, l.workspace_id, l.domain_id, l.slug, l.slug_key, l.destination, l.title, l.notes, l.tags::text[],
-			l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.archived, l.version, l.revision, l.created_at, l.updated_at
+			l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.archived, l.version, l.revision, l.created_at, l.updated_at, l.forward_query
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-			$10::smallint[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::boolean[], $15::bigint[], $16::bigint[], $17::timestamptz[], $18::timestamptz[])
+			$10::smallint[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::boolean[], $15::bigint[], $16::bigint[], $17::timestamptz[], $18::timestamptz[], $19::text[])
 		AS l (id, workspace_id, domain_id, slug, slug_key, destination, title, notes, tags,
-			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at)`,
+			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query)`,
 		c.ids, c.workspaces, c.domains, c.slugs, c.slugKeys, c.destinations, c.titles, c.notes, c.tags,
-		c.statusCodes, c.startsAt, c.expiresAt, c.fallbacks, c.archived, c.versions, c.revisions, c.createdAt, c.updatedAt)
+		c.statusCodes, c.startsAt, c.expiresAt, c.fallbacks, c.archived, c.versions, c.revisions, c.createdAt, c.updatedAt, c.forwards)
 }
 
 // arrayText is a text array as Postgres reads it. unnest would take an array of

@@ -16,18 +16,18 @@ import (
 
 // selectLinks and scanLink belong together.
 const selectLinks = `SELECT l.id, l.workspace_id, d.id, d.host, d.case_sensitive, l.slug, l.slug_key, l.destination,
-	l.title, l.notes, l.tags, l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.archived,
+	l.title, l.notes, l.tags, l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.forward_query, l.archived,
 	l.version, l.revision, l.created_at, l.updated_at
 	FROM links l JOIN domains d ON d.id = l.domain_id`
 
 // linkNames are names for the columns of selectLinks, where it is a subquery.
 const linkNames = `id, workspace_id, domain_id, host, case_sensitive, slug, slug_key, destination,
-	title, notes, tags, status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at`
+	title, notes, tags, status_code, starts_at, expires_at, fallback_url, forward_query, archived, version, revision, created_at, updated_at`
 
 func scanLink(row pgx.CollectableRow) (link.Link, error) {
 	var l link.Link
 	err := row.Scan(&l.ID, &l.WorkspaceID, &l.Domain.ID, &l.Domain.Host, &l.Domain.CaseSensitive, &l.Slug, &l.SlugKey, &l.Destination,
-		&l.Title, &l.Notes, &l.Tags, &l.StatusCode, &l.StartsAt, &l.ExpiresAt, &l.FallbackURL, &l.Archived,
+		&l.Title, &l.Notes, &l.Tags, &l.StatusCode, &l.StartsAt, &l.ExpiresAt, &l.FallbackURL, &l.ForwardQuery, &l.Archived,
 		&l.Version, &l.Revision, &l.CreatedAt, &l.UpdatedAt)
 	l.StartsAt, l.ExpiresAt = utc(l.StartsAt), utc(l.ExpiresAt)
 	l.CreatedAt, l.UpdatedAt = l.CreatedAt.UTC(), l.UpdatedAt.UTC()

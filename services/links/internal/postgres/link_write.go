@@ -36,10 +36,10 @@ func (s *Store) Update(ctx context.Context, workspace uuid.UUID, id link.ID, mea
 		next.Version++
 		batch := &pgx.Batch{}
 		batch.Queue(`UPDATE links SET domain_id = $2, slug = $3, slug_key = $4, destination = $5, title = $6, notes = $7, tags = $8,
-				status_code = $9, starts_at = $10, expires_at = $11, fallback_url = $12, archived = $13, version = $14, revision = $15, updated_at = $16
+				status_code = $9, starts_at = $10, expires_at = $11, fallback_url = $12, archived = $13, version = $14, revision = $15, updated_at = $16, forward_query = $17
 			WHERE id = $1`,
 			next.ID, next.Domain.ID, next.Slug, next.SlugKey, next.Destination, next.Title, next.Notes, next.Tags,
-			next.StatusCode, next.StartsAt, next.ExpiresAt, next.FallbackURL, next.Archived, next.Version, next.Revision, next.UpdatedAt)
+			next.StatusCode, next.StartsAt, next.ExpiresAt, next.FallbackURL, next.Archived, next.Version, next.Revision, next.UpdatedAt, next.ForwardQuery)
 		ev := changelog.Changed(next, eventspb.LinkChanged_KIND_UPDATED)
 		if current.Domain.ID != next.Domain.ID || current.SlugKey != next.SlugKey {
 			ev = changelog.Moved(next, current.Address())
