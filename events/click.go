@@ -43,7 +43,7 @@ type Click struct {
 	AcceptLanguage []byte
 	Query          []byte
 	Purpose        []byte
-	TargetQuery    []byte // empty unless it holds a utm_ parameter
+	TargetQuery    string // empty unless it holds a utm_ parameter
 	Variant        int
 	Rule           int
 	Source         string
@@ -94,7 +94,7 @@ func AppendClick(dst []byte, c *Click) []byte {
 	dst = appendBytes(dst, clickAcceptLanguage, c.AcceptLanguage)
 	dst = appendBytes(dst, clickQuery, c.Query)
 	dst = appendBytes(dst, clickPurpose, c.Purpose)
-	dst = appendBytes(dst, clickTargetQuery, c.TargetQuery)
+	dst = appendString(dst, clickTargetQuery, c.TargetQuery)
 	dst = appendVarint(dst, clickVariant, uint64(c.Variant))
 	dst = appendVarint(dst, clickRule, uint64(c.Rule))
 	return appendString(dst, clickSource, c.Source)

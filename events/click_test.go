@@ -119,6 +119,6 @@ func handWritten(c *eventspb.Click) events.Click {
 		LinkVersion: c.GetLinkVersion(), Host: c.GetHost(), SlugKey: c.GetSlugKey(), Status: int(c.GetStatus()),
 		EdgeRegion: c.GetEdgeRegion(), Edge: c.GetEdge(), Address: c.GetAddress(), UserAgent: c.GetUserAgent(),
 		Referrer: c.GetReferrer(), AcceptLanguage: c.GetAcceptLanguage(), Query: c.GetQuery(), Purpose: c.GetPurpose(),
-		TargetQuery: c.GetTargetQuery(), Variant: int(c.GetVariant()), Rule: int(c.GetRule()), Source: c.GetSource(),
+		TargetQuery: string(c.GetTargetQuery()), Variant: int(c.GetVariant()), Rule: int(c.GetRule()), Source: c.GetSource(),
 	}
 }

@@ -277,7 +277,7 @@ func TestRow(t *testing.T) {
 		ID: [16]byte{1}, WorkspaceID: [16]byte{2}, LinkID: [16]byte{3}, LinkVersion: 4, Host: "Go.Test", SlugKey: "été",
 		Status: 302, EdgeRegion: "fra", Edge: "fra-0", UserAgent: []byte(iphone), Referrer: []byte("https://a.test/"),
 		AcceptLanguage: []byte("fr"), Query: []byte("utm_source=x"), Purpose: []byte("prefetch;prerender"),
-		TargetQuery: []byte("utm_source=y&utm_medium=email"), Variant: 2, Rule: 300, Source: "scan",
+		TargetQuery: "utm_source=y&utm_medium=email", Variant: 2, Rule: 300, Source: "scan",
 	}), Key{})
 	row.Visitor = 0
 	want := Row{
@@ -412,7 +412,7 @@ func FuzzRow(f *testing.F) {
 	}))
 	f.Add(events.AppendClick(nil, &events.Click{
 		TimeUnixMicro: minTimeUnixMicro, Host: "h", Status: 1 << 31, Query: []byte(strings.Repeat("utm_source=é", 999)),
-		TargetQuery: []byte("UTM_TERM=\xff"), Variant: 1 << 20, Source: "scan",
+		TargetQuery: "UTM_TERM=\xff", Variant: 1 << 20, Source: "scan",
 	}))
 	f.Add(append(events.AppendClick(nil, &events.Click{TimeUnixMicro: minTimeUnixMicro, Host: "h", Edge: "e"}), 0x50, 0x01, 0x0b, 0x0c))
 	e := New(NewTables(), noPlaces())

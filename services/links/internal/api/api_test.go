@@ -121,8 +121,9 @@ func TestBadInputIsRefusedAndStoresNothing(t *testing.T) {
 	invalid(`{"destination": "https://e.test", "status_code": 303}`, "status_code:invalid")
 	invalid(`{"destination": "https://e.test", "starts_at": "tomorrow"}`, "starts_at:invalid")
 	invalid(`{"destination": "https://e.test", "starts_at": "2031-01-01T00:00:00Z", "expires_at": "2030-01-01T00:00:00Z"}`, "expires_at:invalid")
-	invalid(`{"destination": "https://e.test", "password": "x", "max_clicks": 5, "forward_query": "never", "rules": [{}], "variants": [{}]}`,
-		"max_clicks:not_supported password:not_supported forward_query:not_supported rules:not_supported variants:not_supported")
+	invalid(`{"destination": "https://e.test", "password": "x", "max_clicks": 5, "rules": [{}], "variants": [{}]}`,
+		"max_clicks:not_supported password:not_supported rules:not_supported variants:not_supported")
+	invalid(`{"destination": "https://e.test", "forward_query": "never"}`, "forward_query:invalid")
 	if n := s.count(t, `SELECT (SELECT count(*) FROM links) + (SELECT count(*) FROM outbox)`); n != 0 {
 		t.Errorf("%d rows were stored", n)
 	}

@@ -168,7 +168,7 @@ func (s *Store) prepare(d *draft, known domains) error {
 		}
 	}
 	d.link = &link.Link{
-		ID: d.ID, WorkspaceID: d.WorkspaceID, Slug: slug.Value, Tags: []string{}, StatusCode: link.DefaultStatus, Version: 1,
+		ID: d.ID, WorkspaceID: d.WorkspaceID, Slug: slug.Value, Tags: []string{}, StatusCode: link.DefaultStatus, ForwardQuery: link.ForwardOff, Version: 1,
 	}
 	if err := d.Checked.Apply(d.link); err != nil {
 		return err

@@ -2,6 +2,7 @@ package redirect
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
@@ -121,6 +122,7 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 		AcceptLanguage: cut(req.AcceptLanguage, events.MaxAcceptLanguage),
 		Query:          cut(query, events.MaxQuery),
 		Purpose:        cut(purpose, events.MaxPurpose),
+		TargetQuery:    campaignOf(e.Destination),
 	}
 	var room [16]byte
 	switch visitor := w.visitor(req); {
@@ -132,6 +134,17 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 		c.Address = room[:]
 	}
 	w.batch.Add(&c)
+}
+
+// campaignOf is the query of a target that names a campaign, which the click keeps:
+// the link may have another target when the click is read.
+func campaignOf(destination string) string {
+	query := strings.IndexByte(destination, '?')
+	if query < 0 || !strings.Contains(destination[query:], "utm_") {
+		return ""
+	}
+	destination, _, _ = strings.Cut(destination[query+1:], "#")
+	return destination[:min(len(destination), events.MaxTargetQuery)]
 }
 
 func cut(b []byte, limit int) []byte { return b[:min(len(b), limit)] }

@@ -13,7 +13,9 @@ import (
 
 func TestAClickSaysWhatWasAnswered(t *testing.T) {
 	w := newWorld(t)
-	r := w.put(t, "café", func(r *linkcache.Record) { r.Version, r.Status = 9, 307 })
+	r := w.put(t, "café", func(r *linkcache.Record) {
+		r.Version, r.Status, r.Destination = 9, 307, "https://e.test/?a=1&utm_campaign=x#utm_f"
+	})
 	before := time.Now()
 	got := w.get(t, "/cafe%CC%81/?utm_source=a&x=%2F", "User-Agent: UA/1 \xff", "Referer: https://r.test/?q=1",
 		"Accept-Language: fr;q=0.9", "Sec-Purpose: prefetch")
@@ -35,6 +37,7 @@ func TestAClickSaysWhatWasAnswered(t *testing.T) {
 	check("referrer", string(c.GetReferrer()), "https://r.test/?q=1")
 	check("accept_language", string(c.GetAcceptLanguage()), "fr;q=0.9")
 	check("query", string(c.GetQuery()), "utm_source=a&x=%2F")
+	check("target_query", string(c.GetTargetQuery()), "a=1&utm_campaign=x")
 	check("purpose", string(c.GetPurpose()), "prefetch")
 	check("address", string(c.GetAddress()), "\x7f\x00\x00\x01")
 	check("link_id", string(c.GetLinkId()), string(r.LinkID[:]))
