@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -42,6 +43,20 @@ func (a *api) registerBulk(h huma.API, tags []string) {
 		SkipValidateBody: true, // a bad link fails alone: links are validated one by one
 		Errors:           []int{400, 401, 403, 409, 413, 415, 422, 503},
 	}, a.bulk)
+	describeResults(h.OpenAPI().Components.Schemas)
+}
+
+// describeResults says of the results' pointers what huma cannot: that they are there,
+// and may be null.
+func describeResults(registry huma.Registry) {
+	results := registry.Map()["BulkResult"]
+	for name, of := range map[string]string{"link": "The link, or null with an error", "error": "What was wrong, or null"} {
+		results.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{results.Properties[name], {Type: "null"}}, Description: of}
+		if !slices.Contains(results.Required, name) {
+			results.Required = append(results.Required, name)
+		}
+	}
+	slices.Sort(results.Required)
 }
 
 type bulkInput struct{ Body bulkBody }
@@ -101,10 +116,11 @@ type bulkOutput struct {
 
 // bulkResult is what became of one link.
 type bulkResult struct {
-	Index  int                     `json:"index" minimum:"0" doc:"Place of the link in the request, from 0"`
-	Status int                     `json:"status" doc:"What a call of its own would have answered: 201, 200 (found), 409, 422, 503"`
-	Link   orNull[linkView]        `json:"link" doc:"The link, or null with an error"`
-	Error  orNull[httpapi.Problem] `json:"error" doc:"What was wrong, or null"`
+	Index  int `json:"index" minimum:"0" doc:"Place of the link in the request, from 0"`
+	Status int `json:"status" doc:"What a call of its own would have answered: 201, 200 (found), 409, 422, 503"`
+	// Plain pointers, because a thousand of orNull are encoded twice; see describeResults.
+	Link  *linkView        `json:"link"`
+	Error *httpapi.Problem `json:"error"`
 }
 
 func (a *api) bulk(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
@@ -142,7 +158,7 @@ func (a *api) bulk(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
 		}
 		stored++
 		views[i] = a.view(outcome.Link)
-		result.Status, result.Link.value = statusOf(outcome), &views[i]
+		result.Status, result.Link = statusOf(outcome), &views[i]
 	}
 	if fault == nil {
 		return out, nil
@@ -161,7 +177,7 @@ func (a *api) readRows(workspace uuid.UUID, seed idempotency.Seed, links []json.
 		results[i].Index = i
 		var body newLinkBody
 		if wrong := a.rows.read(text, &body); wrong != nil {
-			results[i].Status, results[i].Error.value = wrong.Status, wrong
+			results[i].Status, results[i].Error = wrong.Status, wrong
 			continue
 		}
 		row, err := a.newLink(workspace, seed, i, &body)
@@ -178,7 +194,7 @@ func (a *api) readRows(workspace uuid.UUID, seed idempotency.Seed, links []json.
 // fault and not the row's.
 func refuseRow(result *bulkResult, err error) bool {
 	p := told(err)
-	result.Status, result.Error.value = p.Status, p
+	result.Status, result.Error = p.Status, p
 	return result.Status >= http.StatusInternalServerError
 }
 

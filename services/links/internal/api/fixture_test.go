@@ -39,7 +39,7 @@ type service struct {
 
 const host = "go.test"
 
-func newService(t *testing.T) *service {
+func newService(t testing.TB) *service {
 	t.Helper()
 	pool, err := postgres.Open(t.Context(), pgtest.New(t), 16)
 	if err != nil {
@@ -65,7 +65,7 @@ func newService(t *testing.T) *service {
 }
 
 // ring has one secret, and none before it.
-func ring(t *testing.T) *keyring.Keyring {
+func ring(t testing.TB) *keyring.Keyring {
 	t.Helper()
 	keys, err := keyring.New(strings.Repeat("p", keyring.MinSecret))
 	if err != nil {
@@ -78,7 +78,7 @@ func ring(t *testing.T) *keyring.Keyring {
 func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
 
 // workspace makes a workspace and returns a key with all scopes.
-func (s *service) workspace(t *testing.T, name string) string {
+func (s *service) workspace(t testing.TB, name string) string {
 	t.Helper()
 	made, err := account.Bootstrap(t.Context(), s.store, ring(t), cheap(), account.First{
 		Workspace: name, Email: name + "@x.test", Domain: host,
