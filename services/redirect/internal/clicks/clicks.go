@@ -45,7 +45,7 @@ type Settings struct {
 	DrainTimeout    time.Duration // how long a stop may send what waits
 }
 
-// Log is where clicks are written down. Append, Record and Ready are safe for
+// Log is where clicks are written down. Append and Ready are safe for
 // concurrent use.
 type Log struct {
 	settings Settings
@@ -56,9 +56,8 @@ type Log struct {
 	sender  atomic.Pointer[sender.Sender]
 	refused atomic.Uint64 // clicks while there was none
 
-	mu     sync.Mutex
-	err    error // why it could not be opened
-	single Batch // of Record
+	mu  sync.Mutex
+	err error // why it could not be opened
 }
 
 // New opens the journal. One that another process uses is an error
@@ -119,14 +118,6 @@ func (l *Log) Append(b *Batch) {
 		rest.cut(len(payload), count)
 	}
 	b.reset()
-}
-
-// Record hands one click over. It is for what is answered one by one.
-func (l *Log) Record(c *events.Click) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.single.Add(c)
-	l.Append(&l.single)
 }
 
 // Ready says why clicks are dropped or not sent for good. A broker that is away is
