@@ -137,6 +137,11 @@ func play(t *testing.T, schedule []string) (wrong string) {
 			wrong = "in the end: " + strings.Join(r.found, "; ")
 		}
 		for _, e := range r.edges {
+			e.stop()
+		}
+		r.probing.Wait()
+		for _, e := range r.edges {
+			e.lookup.seconds.running.Wait()
 			e.lookup.flights.running.Wait()
 			e.lookup.probes.running.Wait()
 			e.lookup.l1.cache.Close()
@@ -185,6 +190,7 @@ func TestSchedulesThatOnceBrokeAPromise(t *testing.T) {
 		"told the old after the new, by a replica, when nobody can confirm":   "failover, find a, edit a, origin down, wait 1s, find a, read replica, find a",
 		"a replica lags, and the change was made before the subscription":     "edit a, redis down, wait 3s, redis up, wait 1s, read replica, find a",
 		"an origin answer from before a delete, which was heard of meanwhile": "delete a, hold, find a, wait 1s, find a",
+		"an origin that was silent once":                                      "hold, find a, delete a, cut, pass, pass, probe a, wait 3s",
 		"lost between the subscription and the first heartbeat":               "cut, connect, lose changes, find a, delete a, wait 1s",
 		"stored before the subscription":                                      "wipe, find a, delete a, wait 3s",
 		"silence, and a Redis that nobody writes":                             "edit a, updater down, wait 3s, find a",

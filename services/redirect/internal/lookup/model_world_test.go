@@ -54,6 +54,7 @@ type region struct {
 	edges   []*edge
 	found   []string // violations
 	asked   sync.WaitGroup
+	probing sync.WaitGroup // of the edges, see probeSilent
 }
 
 // version is what an address is from a moment on: a destination, or "" for nothing.
@@ -82,6 +83,7 @@ type publication struct {
 
 // edge is one process of an edge, and what it has heard and said.
 type edge struct {
+	stop      func()
 	lookup    *Lookup
 	feed      *Feed
 	connected bool
@@ -123,7 +125,9 @@ func (r *region) startEdge() {
 	if err != nil {
 		panic(err)
 	}
-	r.edge = &edge{lookup: l, feed: NewFeed(nil, l, slog.New(slog.DiscardHandler)), heard: map[string]uint64{}, said: map[string]uint64{}, cutAt: time.Now()}
+	ctx, stop := context.WithCancel(context.Background())
+	r.probing.Go(func() { l.probeSilent(ctx) })
+	r.edge = &edge{stop: stop, lookup: l, feed: NewFeed(nil, l, slog.New(slog.DiscardHandler)), heard: map[string]uint64{}, said: map[string]uint64{}, cutAt: time.Now()}
 	r.edges = append(r.edges, r.edge)
 	r.channel = nil
 }
@@ -208,7 +212,14 @@ func (r *region) answer(ctx context.Context, down *bool) error {
 	return nil
 }
 
-func (r *region) now(slug string) version { return r.truth[slug][len(r.truth[slug])-1] }
+// now is what an address is; nothing for those that nobody plays with.
+func (r *region) now(slug string) version {
+	history := r.truth[slug]
+	if len(history) == 0 {
+		return version{}
+	}
+	return history[len(history)-1]
+}
 
 // put writes the primary as the script does.
 func (r *region) put(e linkcache.Entry) linkcache.Outcome {
