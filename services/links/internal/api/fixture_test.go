@@ -39,24 +39,24 @@ type service struct {
 
 const host = "go.test"
 
-func newService(t testing.TB) *service {
-	t.Helper()
-	pool, err := postgres.Open(t.Context(), pgtest.New(t), 16)
+func newService(tb testing.TB) *service {
+	tb.Helper()
+	pool, err := postgres.Open(tb.Context(), pgtest.New(tb), 16)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(pool.Close)
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	tb.Cleanup(pool.Close)
+	log := slog.New(slog.NewTextHandler(tb.Output(), nil))
 	s := &service{pool: pool, store: postgres.New(pool, host, time.Hour)}
-	s.key = s.workspace(t, "first")
-	accounts, err := account.New(t.Context(), s.store, ring(t), cheap(), 1, time.Now)
+	s.key = s.workspace(tb, "first")
+	accounts, err := account.New(tb.Context(), s.store, ring(tb), cheap(), 1, time.Now)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.accounts = accounts
 	mux := http.NewServeMux()
 	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
-	idempotency.New(s.store, ring(t), log).Use(document)
+	idempotency.New(s.store, ring(tb), log).Use(document)
 	api.Register(document, s.store, &link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
 	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
 	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
@@ -65,11 +65,11 @@ func newService(t testing.TB) *service {
 }
 
 // ring has one secret, and none before it.
-func ring(t testing.TB) *keyring.Keyring {
-	t.Helper()
+func ring(tb testing.TB) *keyring.Keyring {
+	tb.Helper()
 	keys, err := keyring.New(strings.Repeat("p", keyring.MinSecret))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return keys
 }
@@ -78,13 +78,13 @@ func ring(t testing.TB) *keyring.Keyring {
 func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
 
 // workspace makes a workspace and returns a key with all scopes.
-func (s *service) workspace(t testing.TB, name string) string {
-	t.Helper()
-	made, err := account.Bootstrap(t.Context(), s.store, ring(t), cheap(), account.First{
+func (s *service) workspace(tb testing.TB, name string) string {
+	tb.Helper()
+	made, err := account.Bootstrap(tb.Context(), s.store, ring(tb), cheap(), account.First{
 		Workspace: name, Email: name + "@x.test", Domain: host,
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return made.APIKey
 }
