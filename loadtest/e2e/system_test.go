@@ -25,6 +25,7 @@ func TestWholeSystem(t *testing.T) {
 	}
 	t.Run("a link's life is seen by every edge", s.life)
 	t.Run("a renamed link frees its slug and keeps its clicks", s.renamed)
+	t.Run("domains do not cross", s.domains)
 	t.Run("a thousand redirects are a thousand clicks", s.thousand)
 	t.Run("HEAD is no click", s.head)
 	t.Run("bad input stores nothing", s.badInput)

@@ -488,24 +488,6 @@ type BulkResult struct {
 	Status int64 `json:"status"`
 }
 
-// DomainFields defines model for DomainFields.
-type DomainFields struct {
-	// CaseSensitive Whether a and A are two slugs; true when left out or null
-	//
-	// Examples: true
-	CaseSensitive *bool `json:"case_sensitive,omitempty"`
-
-	// FallbackUrl Where an unknown slug leads instead of a 404, and an expired link without a fallback of its own instead of a 410, with a 302
-	//
-	// Examples: https://example.com/not-found
-	FallbackUrl *string `json:"fallback_url,omitempty"`
-
-	// HomeUrl Where / leads, with a 302; a neutral page when left out or null
-	//
-	// Examples: https://example.com/
-	HomeUrl *string `json:"home_url,omitempty"`
-}
-
 // DomainView defines model for DomainView.
 type DomainView struct {
 	CaseSensitive bool      `json:"case_sensitive"`
@@ -538,6 +520,24 @@ type DomainsOutputBody struct {
 
 	// NextCursor Where the next page begins; null on the last one
 	NextCursor *string `json:"next_cursor"`
+}
+
+// EditDomainBody defines model for EditDomainBody.
+type EditDomainBody struct {
+	// CaseSensitive Whether a and A are two slugs; true when left out or null
+	//
+	// Examples: true
+	CaseSensitive *bool `json:"case_sensitive,omitempty"`
+
+	// FallbackUrl Where an unknown slug leads instead of a 404, and an expired link without a fallback of its own instead of a 410, with a 302
+	//
+	// Examples: https://example.com/not-found
+	FallbackUrl *string `json:"fallback_url,omitempty"`
+
+	// HomeUrl Where / leads, with a 302; a neutral page when left out or null
+	//
+	// Examples: https://example.com/
+	HomeUrl *string `json:"home_url,omitempty"`
 }
 
 // EditKeyInputBody defines model for EditKeyInputBody.
@@ -734,8 +734,8 @@ type ListOutputBody struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// NewDomainInputBody defines model for NewDomainInputBody.
-type NewDomainInputBody struct {
+// NewDomainBody defines model for NewDomainBody.
+type NewDomainBody struct {
 	// CaseSensitive Whether a and A are two slugs; true when left out or null
 	//
 	// Examples: true
@@ -1391,10 +1391,10 @@ type CreateUserParams struct {
 }
 
 // CreateDomainJSONRequestBody defines body for CreateDomain for application/json ContentType.
-type CreateDomainJSONRequestBody = NewDomainInputBody
+type CreateDomainJSONRequestBody = NewDomainBody
 
 // EditDomainJSONRequestBody defines body for EditDomain for application/json ContentType.
-type EditDomainJSONRequestBody = DomainFields
+type EditDomainJSONRequestBody = EditDomainBody
 
 // CreateKeyJSONRequestBody defines body for CreateKey for application/json ContentType.
 type CreateKeyJSONRequestBody = NewKeyInputBody

@@ -78,12 +78,14 @@ func (f *DomainFields) change() link.DomainChange {
 	return c
 }
 
-type newDomainInput struct {
-	Body struct {
-		Host string `json:"host" doc:"A host name, in Unicode or punycode, without scheme and port" example:"go.example.com"`
-		DomainFields
-	}
+type newDomainBody struct {
+	Host string `json:"host" doc:"A host name, in Unicode or punycode, without scheme and port" example:"go.example.com"`
+	DomainFields
 }
+
+type editDomainBody struct{ DomainFields }
+
+type newDomainInput struct{ Body newDomainBody }
 
 // DomainID is the id in a path. (huma sees exported embedded structs only.)
 type DomainID struct {
@@ -95,7 +97,7 @@ type getDomainInput struct{ DomainID }
 type editDomainInput struct {
 	DomainID
 	IfMatch string `header:"If-Match" doc:"ETag of the version that is meant; 412 when the domain has another"`
-	Body    DomainFields
+	Body    editDomainBody
 }
 
 type deleteDomainInput struct {

@@ -338,8 +338,11 @@ func TestPollsEndWithANewerTableOfDomains(t *testing.T) {
 	if first == nil || len(first.GetDomains()) != 1 || first.GetDomains()[0].GetHost() != "go.test" {
 		t.Fatalf("the first poll brings %v", first)
 	}
-	told := make(chan *controlv1.DomainTable)
-	go func() { told <- ask(first.GetRevision()) }()
+	told := make(chan *controlv1.DomainTable, 1)
+	go func() {
+		answer, _ := e.rpc.Poll(t.Context(), &controlv1.PollRequest{Edge: e.id, AgeMs: e.age, Domains: &controlv1.DomainsRequest{Revision: first.GetRevision()}})
+		told <- answer.GetDomains()
+	}()
 	w.exec(t, `INSERT INTO domains (id, host, case_sensitive, home_url, fallback_url) VALUES (gen_random_uuid(), 'b.test', false, 'https://h.test/', 'https://f.test/')`)
 	next := <-told
 	if next == nil || len(next.GetDomains()) != 2 || next.GetRevision() <= first.GetRevision() {

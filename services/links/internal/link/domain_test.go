@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
@@ -92,4 +93,30 @@ func TestHostsAreShownInUnicode(t *testing.T) {
 	check("xn--bcher-kva.example", "bücher.example")
 	check("localhost", "localhost")
 	check("xn--a.example", "xn--a.example")
+}
+
+// A host that was taken is taken again as it is, and is the one that an edge makes of the
+// Host header of a visitor.
+func FuzzHostsOfNewDomains(f *testing.F) {
+	for _, host := range []string{"go.example.com", "BÜCHER.example.", "a。b", "xn--bcher-kva.example", "faß.de", "☃.net", "1.2.3.4", "a.0x1", "-.-", "a.b:1"} {
+		f.Add(host)
+	}
+	var rules link.Rules
+	f.Fuzz(func(t *testing.T, raw string) {
+		c, err := rules.CheckNewDomain(link.DomainChange{Host: link.Some(raw)})
+		if err != nil {
+			return
+		}
+		host := c.Host()
+		if again, err := rules.CheckNewDomain(link.DomainChange{Host: link.Some(host)}); err != nil || again.Host() != host {
+			t.Errorf("%q gives %q, which gives %v, %v", raw, host, again, err)
+		}
+		if parsed, ok := link.ParseHost(host); !ok || parsed != host || address.Host(host+".:8080") != host {
+			t.Errorf("%q gives %q, which links name as %q and edges as %q", raw, host, parsed, address.Host(host+".:8080"))
+		}
+		d := link.DomainRecord{Domain: link.Domain{Host: host}}
+		if back, err := rules.CheckNewDomain(link.DomainChange{Host: link.Some(d.UnicodeHost())}); err != nil || back.Host() != host {
+			t.Errorf("%q is shown as %q, which gives %v, %v", host, d.UnicodeHost(), back, err)
+		}
+	})
 }
