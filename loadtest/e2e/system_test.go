@@ -17,7 +17,7 @@ import (
 // TestWholeSystem is one story in chapters on one stack, because starting it is
 // what takes long. Each chapter makes its own links.
 //
-// Guards I11, I30.
+// Guards I11, I30, I50, I52.
 func TestWholeSystem(t *testing.T) {
 	s := newStack(t)
 	if got := len(s.edges()); got != 4 {

@@ -132,6 +132,7 @@ func TestSlugsIgnoreCaseWhereTheDomainSaysSo(t *testing.T) {
 	}
 }
 
+// Guards I50.
 func TestTheSameSlugOnTwoDomains(t *testing.T) {
 	w := newWorld(t)
 	w.domains.Take(1, ours())
