@@ -17,7 +17,7 @@ import (
 // TestWholeSystem is one story in chapters on one stack, because starting it is
 // what takes long. Each chapter makes its own links.
 //
-// Guards I11, I30.
+// Guards I11, I30, I50, I52.
 func TestWholeSystem(t *testing.T) {
 	s := newStack(t)
 	if got := len(s.edges()); got != 4 {
@@ -25,6 +25,7 @@ func TestWholeSystem(t *testing.T) {
 	}
 	t.Run("a link's life is seen by every edge", s.life)
 	t.Run("a renamed link frees its slug and keeps its clicks", s.renamed)
+	t.Run("domains do not cross", s.domains)
 	t.Run("a thousand redirects are a thousand clicks", s.thousand)
 	t.Run("HEAD is no click", s.head)
 	t.Run("bad input stores nothing", s.badInput)

@@ -46,9 +46,9 @@ func SlugKey(slug string) string {
 }
 
 // FoldedSlugKey is SlugKey for a domain whose slugs ignore case.
-func FoldedSlugKey(slug string) string {
-	return norm.NFC.String(strings.ToLower(SlugKey(slug)))
-}
+func FoldedSlugKey(slug string) string { return fold(SlugKey(slug)) }
+
+func fold(key string) string { return norm.NFC.String(strings.ToLower(key)) }
 
 // SlugFromPath decodes the escaped path of a request ("/caf%C3%A9/") into a
 // slug key. It says false for a path that can be no slug: bad escapes, bytes that

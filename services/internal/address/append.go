@@ -41,3 +41,18 @@ func AppendSlugKey(dst, path []byte) ([]byte, bool) {
 	}
 	return append(dst, plain...), len(plain) > 0
 }
+
+// Fold turns a slug key into that of a domain whose slugs ignore case: what
+// FoldedSlugKey makes of the slug. It changes key in place, and allocates only for what
+// is not ASCII.
+func Fold(key []byte) []byte {
+	for i, c := range key {
+		if c >= utf8.RuneSelf {
+			return append(key[:0], fold(string(key))...)
+		}
+		if 'A' <= c && c <= 'Z' {
+			key[i] = c + 'a' - 'A'
+		}
+	}
+	return key
+}

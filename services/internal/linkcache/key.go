@@ -8,6 +8,10 @@ import (
 // keyPrefix starts the key of every record.
 const keyPrefix = "redirect:"
 
+// DomainsKey is where edges keep a copy of the table of domains, for those that start
+// while links is away. It is no record, and no address has this key.
+const DomainsKey = "domains"
+
 // GenerationKey is a hash by which cacheupdater knows whether a Redis still holds
 // what was written: one field for each partition of the changelog, whose value is
 // the run id of the Redis that was filled from it.

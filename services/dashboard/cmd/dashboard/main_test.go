@@ -114,6 +114,7 @@ func TestEachPathReachesWhatAnswersIt(t *testing.T) {
 	}
 	check("/v1/links", 200, "links /v1/links")
 	check("/v1/links/0190", 200, "links /v1/links/0190")
+	check("/v1/domains", 200, "links /v1/domains")
 	check("/v1/analytics/summary", 200, "analytics /v1/analytics/summary")
 	check("/v1/linksx", 404, `"code":"not_found"`)
 	check("/v1/analytics", 404, `"code":"not_found"`)

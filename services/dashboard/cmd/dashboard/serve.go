@@ -104,7 +104,7 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	toAnalytics := sessions.Bearer(gateway.New("analytics", analytics, log))
 
 	mux := http.NewServeMux()
-	for _, thing := range []string{"links", "keys", "users"} {
+	for _, thing := range []string{"links", "domains", "keys", "users"} {
 		mux.Handle("/v1/"+thing, toLinks)
 		mux.Handle("/v1/"+thing+"/", toLinks)
 	}

@@ -70,7 +70,7 @@ func (x Command_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Command_Kind.Descriptor instead.
 func (Command_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{3, 0}
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{7, 0}
 }
 
 // Edge is one process that answers visitors.
@@ -145,7 +145,10 @@ type PollRequest struct {
 	UnderWay []uint64 `protobuf:"varint,3,rep,packed,name=under_way,json=underWay" json:"under_way,omitempty"`
 	// The edge may have missed commands: give it all that it has not confirmed, and
 	// the purges that its region's Redis has not seen.
-	CatchUp       bool `protobuf:"varint,4,opt,name=catch_up,json=catchUp" json:"catch_up,omitempty"`
+	CatchUp bool `protobuf:"varint,4,opt,name=catch_up,json=catchUp" json:"catch_up,omitempty"`
+	// Which table of domains the edge has; a newer one ends the poll. An edge that says
+	// nothing wants none.
+	Domains       *DomainsRequest `protobuf:"bytes,5,opt,name=domains" json:"domains,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -208,9 +211,18 @@ func (x *PollRequest) GetCatchUp() bool {
 	return false
 }
 
+func (x *PollRequest) GetDomains() *DomainsRequest {
+	if x != nil {
+		return x.Domains
+	}
+	return nil
+}
+
 type PollResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Commands      []*Command             `protobuf:"bytes,1,rep,name=commands" json:"commands,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Commands []*Command             `protobuf:"bytes,1,rep,name=commands" json:"commands,omitempty"`
+	// The whole table, if it is newer than the edge's.
+	Domains       *DomainTable `protobuf:"bytes,2,opt,name=domains" json:"domains,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -252,6 +264,230 @@ func (x *PollResponse) GetCommands() []*Command {
 	return nil
 }
 
+func (x *PollResponse) GetDomains() *DomainTable {
+	if x != nil {
+		return x.Domains
+	}
+	return nil
+}
+
+type DomainsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the table that the edge has; 0 for none.
+	Revision      uint64 `protobuf:"varint,1,opt,name=revision" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DomainsRequest) Reset() {
+	*x = DomainsRequest{}
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DomainsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DomainsRequest) ProtoMessage() {}
+
+func (x *DomainsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DomainsRequest.ProtoReflect.Descriptor instead.
+func (*DomainsRequest) Descriptor() ([]byte, []int) {
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *DomainsRequest) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+type DomainsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Not there when the edge's is the newest.
+	Table         *DomainTable `protobuf:"bytes,1,opt,name=table" json:"table,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DomainsResponse) Reset() {
+	*x = DomainsResponse{}
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DomainsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DomainsResponse) ProtoMessage() {}
+
+func (x *DomainsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DomainsResponse.ProtoReflect.Descriptor instead.
+func (*DomainsResponse) Descriptor() ([]byte, []int) {
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *DomainsResponse) GetTable() *DomainTable {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+// DomainTable is every domain of the installation at one revision.
+type DomainTable struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Revision uint64                 `protobuf:"varint,1,opt,name=revision" json:"revision,omitempty"`
+	// Ordered by host.
+	Domains       []*Domain `protobuf:"bytes,2,rep,name=domains" json:"domains,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DomainTable) Reset() {
+	*x = DomainTable{}
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DomainTable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DomainTable) ProtoMessage() {}
+
+func (x *DomainTable) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DomainTable.ProtoReflect.Descriptor instead.
+func (*DomainTable) Descriptor() ([]byte, []int) {
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *DomainTable) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *DomainTable) GetDomains() []*Domain {
+	if x != nil {
+		return x.Domains
+	}
+	return nil
+}
+
+type Domain struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In normal form: lower case, punycode, without port.
+	Host string `protobuf:"bytes,1,opt,name=host" json:"host,omitempty"`
+	// Slugs are looked up in lower case.
+	FoldCase bool `protobuf:"varint,2,opt,name=fold_case,json=foldCase" json:"fold_case,omitempty"`
+	// Where / leads; empty for a neutral page.
+	HomeUrl string `protobuf:"bytes,3,opt,name=home_url,json=homeUrl" json:"home_url,omitempty"`
+	// Where an unknown slug leads, and an expired link without a fallback of its own;
+	// empty for nowhere.
+	FallbackUrl   string `protobuf:"bytes,4,opt,name=fallback_url,json=fallbackUrl" json:"fallback_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Domain) Reset() {
+	*x = Domain{}
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Domain) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Domain) ProtoMessage() {}
+
+func (x *Domain) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Domain.ProtoReflect.Descriptor instead.
+func (*Domain) Descriptor() ([]byte, []int) {
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Domain) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *Domain) GetFoldCase() bool {
+	if x != nil {
+		return x.FoldCase
+	}
+	return false
+}
+
+func (x *Domain) GetHomeUrl() string {
+	if x != nil {
+		return x.HomeUrl
+	}
+	return ""
+}
+
+func (x *Domain) GetFallbackUrl() string {
+	if x != nil {
+		return x.FallbackUrl
+	}
+	return ""
+}
+
 type Command struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    uint64                 `protobuf:"varint,1,opt,name=id" json:"id,omitempty"`
@@ -265,7 +501,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[3]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -277,7 +513,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[3]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -290,7 +526,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{3}
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Command) GetId() uint64 {
@@ -328,7 +564,7 @@ type ConfirmRequest struct {
 
 func (x *ConfirmRequest) Reset() {
 	*x = ConfirmRequest{}
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[4]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -340,7 +576,7 @@ func (x *ConfirmRequest) String() string {
 func (*ConfirmRequest) ProtoMessage() {}
 
 func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[4]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -353,7 +589,7 @@ func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{4}
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConfirmRequest) GetCommandId() uint64 {
@@ -392,7 +628,7 @@ type ConfirmResponse struct {
 
 func (x *ConfirmResponse) Reset() {
 	*x = ConfirmResponse{}
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[5]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -404,7 +640,7 @@ func (x *ConfirmResponse) String() string {
 func (*ConfirmResponse) ProtoMessage() {}
 
 func (x *ConfirmResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[5]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -417,7 +653,7 @@ func (x *ConfirmResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmResponse) Descriptor() ([]byte, []int) {
-	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{5}
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{9}
 }
 
 type LeaveRequest struct {
@@ -429,7 +665,7 @@ type LeaveRequest struct {
 
 func (x *LeaveRequest) Reset() {
 	*x = LeaveRequest{}
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[6]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -441,7 +677,7 @@ func (x *LeaveRequest) String() string {
 func (*LeaveRequest) ProtoMessage() {}
 
 func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[6]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -454,7 +690,7 @@ func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
 func (*LeaveRequest) Descriptor() ([]byte, []int) {
-	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{6}
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LeaveRequest) GetEdge() *Edge {
@@ -472,7 +708,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[7]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -484,7 +720,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_control_v1_control_proto_msgTypes[7]
+	mi := &file_linkstream_control_v1_control_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -497,7 +733,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{7}
+	return file_linkstream_control_v1_control_proto_rawDescGZIP(), []int{11}
 }
 
 var File_linkstream_control_v1_control_proto protoreflect.FileDescriptor
@@ -508,14 +744,28 @@ const file_linkstream_control_v1_control_proto_rawDesc = "" +
 	"\x04Edge\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\tR\x06region\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
-	"\binstance\x18\x03 \x01(\fR\binstance\"\x8d\x01\n" +
+	"\binstance\x18\x03 \x01(\fR\binstance\"\xce\x01\n" +
 	"\vPollRequest\x12/\n" +
 	"\x04edge\x18\x01 \x01(\v2\x1b.linkstream.control.v1.EdgeR\x04edge\x12\x15\n" +
 	"\x06age_ms\x18\x02 \x01(\x04R\x05ageMs\x12\x1b\n" +
 	"\tunder_way\x18\x03 \x03(\x04R\bunderWay\x12\x19\n" +
-	"\bcatch_up\x18\x04 \x01(\bR\acatchUp\"J\n" +
+	"\bcatch_up\x18\x04 \x01(\bR\acatchUp\x12?\n" +
+	"\adomains\x18\x05 \x01(\v2%.linkstream.control.v1.DomainsRequestR\adomains\"\x88\x01\n" +
 	"\fPollResponse\x12:\n" +
-	"\bcommands\x18\x01 \x03(\v2\x1e.linkstream.control.v1.CommandR\bcommands\"\xcb\x01\n" +
+	"\bcommands\x18\x01 \x03(\v2\x1e.linkstream.control.v1.CommandR\bcommands\x12<\n" +
+	"\adomains\x18\x02 \x01(\v2\".linkstream.control.v1.DomainTableR\adomains\",\n" +
+	"\x0eDomainsRequest\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\"K\n" +
+	"\x0fDomainsResponse\x128\n" +
+	"\x05table\x18\x01 \x01(\v2\".linkstream.control.v1.DomainTableR\x05table\"b\n" +
+	"\vDomainTable\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x127\n" +
+	"\adomains\x18\x02 \x03(\v2\x1d.linkstream.control.v1.DomainR\adomains\"w\n" +
+	"\x06Domain\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1b\n" +
+	"\tfold_case\x18\x02 \x01(\bR\bfoldCase\x12\x19\n" +
+	"\bhome_url\x18\x03 \x01(\tR\ahomeUrl\x12!\n" +
+	"\ffallback_url\x18\x04 \x01(\tR\vfallbackUrl\"\xcb\x01\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x127\n" +
 	"\x04kind\x18\x02 \x01(\x0e2#.linkstream.control.v1.Command.KindR\x04kind\x127\n" +
@@ -536,11 +786,12 @@ const file_linkstream_control_v1_control_proto_rawDesc = "" +
 	"\x0fConfirmResponse\"?\n" +
 	"\fLeaveRequest\x12/\n" +
 	"\x04edge\x18\x01 \x01(\v2\x1b.linkstream.control.v1.EdgeR\x04edge\"\x0f\n" +
-	"\rLeaveResponse2\x8f\x02\n" +
+	"\rLeaveResponse2\xe9\x02\n" +
 	"\x0eControlService\x12O\n" +
 	"\x04Poll\x12\".linkstream.control.v1.PollRequest\x1a#.linkstream.control.v1.PollResponse\x12X\n" +
 	"\aConfirm\x12%.linkstream.control.v1.ConfirmRequest\x1a&.linkstream.control.v1.ConfirmResponse\x12R\n" +
-	"\x05Leave\x12#.linkstream.control.v1.LeaveRequest\x1a$.linkstream.control.v1.LeaveResponseBQZJgithub.com/linkstream/linkstream/services/internal/rpc/controlv1;controlv1\x92\x03\x02\b\x02b\beditionsp\xe8\a"
+	"\x05Leave\x12#.linkstream.control.v1.LeaveRequest\x1a$.linkstream.control.v1.LeaveResponse\x12X\n" +
+	"\aDomains\x12%.linkstream.control.v1.DomainsRequest\x1a&.linkstream.control.v1.DomainsResponseBQZJgithub.com/linkstream/linkstream/services/internal/rpc/controlv1;controlv1\x92\x03\x02\b\x02b\beditionsp\xe8\a"
 
 var (
 	file_linkstream_control_v1_control_proto_rawDescOnce sync.Once
@@ -555,37 +806,47 @@ func file_linkstream_control_v1_control_proto_rawDescGZIP() []byte {
 }
 
 var file_linkstream_control_v1_control_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_linkstream_control_v1_control_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_linkstream_control_v1_control_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_linkstream_control_v1_control_proto_goTypes = []any{
 	(Command_Kind)(0),            // 0: linkstream.control.v1.Command.Kind
 	(*Edge)(nil),                 // 1: linkstream.control.v1.Edge
 	(*PollRequest)(nil),          // 2: linkstream.control.v1.PollRequest
 	(*PollResponse)(nil),         // 3: linkstream.control.v1.PollResponse
-	(*Command)(nil),              // 4: linkstream.control.v1.Command
-	(*ConfirmRequest)(nil),       // 5: linkstream.control.v1.ConfirmRequest
-	(*ConfirmResponse)(nil),      // 6: linkstream.control.v1.ConfirmResponse
-	(*LeaveRequest)(nil),         // 7: linkstream.control.v1.LeaveRequest
-	(*LeaveResponse)(nil),        // 8: linkstream.control.v1.LeaveResponse
-	(*eventspb.LinkChanged)(nil), // 9: linkstream.events.v1.LinkChanged
+	(*DomainsRequest)(nil),       // 4: linkstream.control.v1.DomainsRequest
+	(*DomainsResponse)(nil),      // 5: linkstream.control.v1.DomainsResponse
+	(*DomainTable)(nil),          // 6: linkstream.control.v1.DomainTable
+	(*Domain)(nil),               // 7: linkstream.control.v1.Domain
+	(*Command)(nil),              // 8: linkstream.control.v1.Command
+	(*ConfirmRequest)(nil),       // 9: linkstream.control.v1.ConfirmRequest
+	(*ConfirmResponse)(nil),      // 10: linkstream.control.v1.ConfirmResponse
+	(*LeaveRequest)(nil),         // 11: linkstream.control.v1.LeaveRequest
+	(*LeaveResponse)(nil),        // 12: linkstream.control.v1.LeaveResponse
+	(*eventspb.LinkChanged)(nil), // 13: linkstream.events.v1.LinkChanged
 }
 var file_linkstream_control_v1_control_proto_depIdxs = []int32{
-	1, // 0: linkstream.control.v1.PollRequest.edge:type_name -> linkstream.control.v1.Edge
-	4, // 1: linkstream.control.v1.PollResponse.commands:type_name -> linkstream.control.v1.Command
-	0, // 2: linkstream.control.v1.Command.kind:type_name -> linkstream.control.v1.Command.Kind
-	9, // 3: linkstream.control.v1.Command.links:type_name -> linkstream.events.v1.LinkChanged
-	1, // 4: linkstream.control.v1.ConfirmRequest.edge:type_name -> linkstream.control.v1.Edge
-	1, // 5: linkstream.control.v1.LeaveRequest.edge:type_name -> linkstream.control.v1.Edge
-	2, // 6: linkstream.control.v1.ControlService.Poll:input_type -> linkstream.control.v1.PollRequest
-	5, // 7: linkstream.control.v1.ControlService.Confirm:input_type -> linkstream.control.v1.ConfirmRequest
-	7, // 8: linkstream.control.v1.ControlService.Leave:input_type -> linkstream.control.v1.LeaveRequest
-	3, // 9: linkstream.control.v1.ControlService.Poll:output_type -> linkstream.control.v1.PollResponse
-	6, // 10: linkstream.control.v1.ControlService.Confirm:output_type -> linkstream.control.v1.ConfirmResponse
-	8, // 11: linkstream.control.v1.ControlService.Leave:output_type -> linkstream.control.v1.LeaveResponse
-	9, // [9:12] is the sub-list for method output_type
-	6, // [6:9] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	1,  // 0: linkstream.control.v1.PollRequest.edge:type_name -> linkstream.control.v1.Edge
+	4,  // 1: linkstream.control.v1.PollRequest.domains:type_name -> linkstream.control.v1.DomainsRequest
+	8,  // 2: linkstream.control.v1.PollResponse.commands:type_name -> linkstream.control.v1.Command
+	6,  // 3: linkstream.control.v1.PollResponse.domains:type_name -> linkstream.control.v1.DomainTable
+	6,  // 4: linkstream.control.v1.DomainsResponse.table:type_name -> linkstream.control.v1.DomainTable
+	7,  // 5: linkstream.control.v1.DomainTable.domains:type_name -> linkstream.control.v1.Domain
+	0,  // 6: linkstream.control.v1.Command.kind:type_name -> linkstream.control.v1.Command.Kind
+	13, // 7: linkstream.control.v1.Command.links:type_name -> linkstream.events.v1.LinkChanged
+	1,  // 8: linkstream.control.v1.ConfirmRequest.edge:type_name -> linkstream.control.v1.Edge
+	1,  // 9: linkstream.control.v1.LeaveRequest.edge:type_name -> linkstream.control.v1.Edge
+	2,  // 10: linkstream.control.v1.ControlService.Poll:input_type -> linkstream.control.v1.PollRequest
+	9,  // 11: linkstream.control.v1.ControlService.Confirm:input_type -> linkstream.control.v1.ConfirmRequest
+	11, // 12: linkstream.control.v1.ControlService.Leave:input_type -> linkstream.control.v1.LeaveRequest
+	4,  // 13: linkstream.control.v1.ControlService.Domains:input_type -> linkstream.control.v1.DomainsRequest
+	3,  // 14: linkstream.control.v1.ControlService.Poll:output_type -> linkstream.control.v1.PollResponse
+	10, // 15: linkstream.control.v1.ControlService.Confirm:output_type -> linkstream.control.v1.ConfirmResponse
+	12, // 16: linkstream.control.v1.ControlService.Leave:output_type -> linkstream.control.v1.LeaveResponse
+	5,  // 17: linkstream.control.v1.ControlService.Domains:output_type -> linkstream.control.v1.DomainsResponse
+	14, // [14:18] is the sub-list for method output_type
+	10, // [10:14] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_linkstream_control_v1_control_proto_init() }
@@ -599,7 +860,7 @@ func file_linkstream_control_v1_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkstream_control_v1_control_proto_rawDesc), len(file_linkstream_control_v1_control_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -105,6 +105,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	guard.Use(document)                                                                         //nolint:contextcheck // likewise
 	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 	api.RegisterEdges(document, edges, store, log)
+	api.RegisterDomains(document, store, log)
 	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
 	api.RegisterUsers(document, account.NewMembers(store, accounts), log)
 
@@ -162,6 +163,7 @@ func printOpenAPI(args []string, stdout io.Writer) error {
 	idempotency.New(nil, nil, quiet).Use(document)
 	api.Register(document, nil, nil, api.ShortURLs{}, quiet)
 	api.RegisterEdges(document, nil, nil, quiet)
+	api.RegisterDomains(document, nil, quiet)
 	api.RegisterKeys(document, nil, quiet)
 	api.RegisterUsers(document, nil, quiet)
 	return writeDocument(document, stdout)

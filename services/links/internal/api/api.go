@@ -1,4 +1,4 @@
-// Package api is the links service's part of the public API: /v1/links.
+// Package api is the links service's part of the public API: links, domains, keys, users.
 //
 // It promises that a request that is refused has stored nothing and says what is
 // wrong with each field, and that a key sees the links of its own workspace only:

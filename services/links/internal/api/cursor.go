@@ -14,9 +14,10 @@ const cursorBytes = 1 + 8 + 16
 
 // The kinds of cursors: one of another list is refused.
 const (
-	cursorOfLinks = 1
-	cursorOfKeys  = 2
-	cursorOfUsers = 3
+	cursorOfLinks   = 1
+	cursorOfKeys    = 2
+	cursorOfUsers   = 3
+	cursorOfDomains = 4
 )
 
 // position is a place in a list that is ordered by creation and id.

@@ -58,6 +58,7 @@ func newService(tb testing.TB) *service {
 	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
 	idempotency.New(s.store, ring(tb), log).Use(document)
 	api.Register(document, s.store, &link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
+	api.RegisterDomains(document, s.store, log)
 	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
 	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
 	s.handler = httpapi.Middleware(mux, prometheus.NewRegistry(), log)
@@ -124,7 +125,13 @@ type answer struct {
 	CreatedAt   string `json:"created_at"`
 	UpdatedAt   string `json:"updated_at"`
 
-	Data       []struct{ ID, Slug, Name, Email string }
+	Host          string
+	UnicodeHost   string  `json:"unicode_host"`
+	HomeURL       *string `json:"home_url"`
+	CaseSensitive bool    `json:"case_sensitive"`
+	Shared        bool
+
+	Data       []struct{ ID, Slug, Name, Email, Host string }
 	NextCursor *string `json:"next_cursor"`
 
 	Name, Prefix, Key, Email, Role, Password string

@@ -37,6 +37,7 @@ func told(err error) *httpapi.Problem {
 	var (
 		invalid link.FieldErrors
 		wrong   account.WrongError
+		inUse   *link.DomainInUseError
 	)
 	switch {
 	case errors.As(err, &invalid):
@@ -51,8 +52,14 @@ func told(err error) *httpapi.Problem {
 			fields[i] = httpapi.FieldError(f)
 		}
 		return httpapi.Invalid(fields...)
+	case errors.As(err, &inUse):
+		return httpapi.NewProblem(http.StatusConflict, "domain_in_use", "A domain with links keeps its case rule and is not deleted: "+inUse.Error()+".")
+	case errors.Is(err, link.ErrDomainTaken):
+		return httpapi.NewProblem(http.StatusConflict, "domain_taken", "Somebody has this host already.")
+	case errors.Is(err, link.ErrSharedDomain):
+		return httpapi.NewProblem(http.StatusForbidden, "shared_domain", "This domain belongs to the installation: every workspace may use it, and none change it.")
 	case errors.Is(err, link.ErrNotFound):
-		return httpapi.NewProblem(http.StatusNotFound, "not_found", "There is no such link in this workspace.")
+		return httpapi.NewProblem(http.StatusNotFound, "not_found", "There is no such thing in this workspace.")
 	case errors.Is(err, account.ErrNotFound):
 		return httpapi.NewProblem(http.StatusNotFound, "not_found", "There is no such thing in this workspace.")
 	case errors.Is(err, link.ErrSlugTaken):
@@ -62,7 +69,7 @@ func told(err error) *httpapi.Problem {
 	case errors.Is(err, account.ErrLastOwner):
 		return httpapi.NewProblem(http.StatusConflict, "last_owner", "A workspace keeps one owner at least.")
 	case errors.Is(err, link.ErrStale):
-		return httpapi.NewProblem(http.StatusPreconditionFailed, "stale_version", "The link has changed since the version in If-Match.")
+		return httpapi.NewProblem(http.StatusPreconditionFailed, "stale_version", "It has changed since the version in If-Match.")
 	case errors.Is(err, link.ErrUnavailable), errors.Is(err, access.ErrUnavailable):
 		return httpapi.NewProblem(http.StatusServiceUnavailable, "unavailable", "The store cannot be reached. The request can be tried again.")
 	default:

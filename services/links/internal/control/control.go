@@ -1,5 +1,5 @@
 // Package control is how links reaches every edge when a link has to be gone or has to
-// be there: purges and pre-warms.
+// be there: purges and pre-warms; and how edges learn what domains there are.
 //
 // It promises that a command given in one process reaches the edges that are connected
 // to any other, that whoever gave it is told which of the live edges have done it, and
@@ -90,8 +90,8 @@ func (c *Control) Run(ctx context.Context) error {
 
 func (c *Control) ring(channel string) {
 	switch channel {
-	case postgres.ChannelCommands:
-		c.commands.ring()
+	case postgres.ChannelCommands, postgres.ChannelDomains:
+		c.commands.ring() // it ends polls
 	case postgres.ChannelConfirmations:
 		c.confirmations.ring()
 	}

@@ -319,3 +319,46 @@ func TestAnEdgeWithoutANameIsRefused(t *testing.T) {
 		t.Errorf("Poll gives %v", err)
 	}
 }
+
+// Edges hear of a domain by the poll that they have open, whichever process it is at.
+// An edge of an earlier release does not ask, and is not told.
+func TestPollsEndWithANewerTableOfDomains(t *testing.T) {
+	w := newWorld(t, 2)
+	w.listen(t)
+	e := newEdge(t, w.processes[1], "fra", "redirect-fra-0")
+	ask := func(revision uint64) *controlv1.DomainTable {
+		t.Helper()
+		answer, err := e.rpc.Poll(t.Context(), &controlv1.PollRequest{Edge: e.id, AgeMs: e.age, Domains: &controlv1.DomainsRequest{Revision: revision}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.GetDomains()
+	}
+	first := ask(0)
+	if first == nil || len(first.GetDomains()) != 1 || first.GetDomains()[0].GetHost() != "go.test" {
+		t.Fatalf("the first poll brings %v", first)
+	}
+	told := make(chan *controlv1.DomainTable, 1)
+	go func() {
+		answer, _ := e.rpc.Poll(t.Context(), &controlv1.PollRequest{Edge: e.id, AgeMs: e.age, Domains: &controlv1.DomainsRequest{Revision: first.GetRevision()}})
+		told <- answer.GetDomains()
+	}()
+	w.exec(t, `INSERT INTO domains (id, host, case_sensitive, home_url, fallback_url) VALUES (gen_random_uuid(), 'b.test', false, 'https://h.test/', 'https://f.test/')`)
+	next := <-told
+	if next == nil || len(next.GetDomains()) != 2 || next.GetRevision() <= first.GetRevision() {
+		t.Fatalf("the next poll brings %v", next)
+	}
+	if b := next.GetDomains()[0]; b.GetHost() != "b.test" || !b.GetFoldCase() || b.GetHomeUrl() != "https://h.test/" || b.GetFallbackUrl() != "https://f.test/" {
+		t.Errorf("it brings %v", b)
+	}
+	answer, err := e.rpc.Poll(t.Context(), &controlv1.PollRequest{Edge: e.id, AgeMs: e.age})
+	if err != nil || answer.GetDomains() != nil {
+		t.Errorf("unasked: %v, %v", answer, err)
+	}
+	for revision, want := range map[uint64]bool{0: true, first.GetRevision(): true, next.GetRevision(): false, 1 << 63: false} {
+		answer, err := e.rpc.Domains(t.Context(), &controlv1.DomainsRequest{Revision: revision})
+		if err != nil || (answer.GetTable() != nil) != want {
+			t.Errorf("revision %d: %v, %v", revision, answer, err)
+		}
+	}
+}

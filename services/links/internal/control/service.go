@@ -49,8 +49,14 @@ func (c *Control) Poll(ctx context.Context, req *controlv1.PollRequest) (*contro
 		if err != nil {
 			return nil, c.rpcError(ctx, err)
 		}
-		if len(commands) > 0 || last {
-			return &controlv1.PollResponse{Commands: commands}, nil
+		var table *controlv1.DomainTable
+		if known := req.GetDomains(); known != nil {
+			if table, err = c.store.DomainTable(ctx, known.GetRevision()); err != nil {
+				return nil, c.rpcError(ctx, err)
+			}
+		}
+		if len(commands) > 0 || table != nil || last {
+			return &controlv1.PollResponse{Commands: commands, Domains: table}, nil
 		}
 		select {
 		case <-news:
@@ -60,6 +66,15 @@ func (c *Control) Poll(ctx context.Context, req *controlv1.PollRequest) (*contro
 			return nil, c.rpcError(ctx, ctx.Err())
 		}
 	}
+}
+
+// Domains answers with the table of domains, if the edge's is older.
+func (c *Control) Domains(ctx context.Context, req *controlv1.DomainsRequest) (*controlv1.DomainsResponse, error) {
+	table, err := c.store.DomainTable(ctx, req.GetRevision())
+	if err != nil {
+		return nil, c.rpcError(ctx, err)
+	}
+	return &controlv1.DomainsResponse{Table: table}, nil
 }
 
 // Confirm notes what has become of a command at an edge.

@@ -22,7 +22,9 @@ type knownDomain struct {
 }
 
 func readDomains(ctx context.Context, tx pgx.Tx, hosts []string) (domains, error) {
-	rows, err := tx.Query(ctx, `SELECT id, host, case_sensitive, workspace_id FROM domains WHERE host = ANY($1)`, hosts)
+	// The lock that a link's foreign key takes anyway, but before the case rule is read:
+	// until the commit nobody changes the rule or deletes the domain (see lockDomain).
+	rows, err := tx.Query(ctx, `SELECT id, host, case_sensitive, workspace_id FROM domains WHERE host = ANY($1) FOR KEY SHARE`, hosts)
 	if err != nil {
 		return nil, fmt.Errorf("reading domains: %w", err)
 	}
@@ -46,11 +48,15 @@ func (ds domains) targets(workspace uuid.UUID, host string, c *link.Checked) (li
 	if !ok || found.owner != nil && *found.owner != workspace {
 		wrong.Add("domain", link.CodeUnknownDomain, "there is no such domain in this workspace")
 	}
-	targets := c.Hosts()
+	ds.refuseOwn(c.Hosts(), &wrong)
+	return found.Domain, wrong.Err()
+}
+
+// refuseOwn notes which of the targets, by field, lead to one of our own domains.
+func (ds domains) refuseOwn(targets map[string]string, wrong *link.FieldErrors) {
 	for _, field := range slices.Sorted(maps.Keys(targets)) {
 		if _, ours := ds[targets[field]]; ours {
 			wrong.Add(field, link.CodeOwnDomain, "the URL leads to a short domain of this service")
 		}
 	}
-	return found.Domain, wrong.Err()
 }

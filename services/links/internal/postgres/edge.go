@@ -38,6 +38,7 @@ const (
 const (
 	ChannelCommands      = "edge_command"
 	ChannelConfirmations = "edge_confirmation"
+	ChannelDomains       = "edge_domains" // rung by a trigger
 )
 
 // Edge is a process that answers visitors.
@@ -193,7 +194,7 @@ func (s *Store) Listen(ctx context.Context, ring func(channel string)) error {
 		defer cancel()
 		_ = conn.Close(closing) // the server notices either way
 	}()
-	for _, channel := range []string{ChannelCommands, ChannelConfirmations} {
+	for _, channel := range []string{ChannelCommands, ChannelConfirmations, ChannelDomains} {
 		if _, err := conn.Exec(ctx, `LISTEN `+pgx.Identifier{channel}.Sanitize()); err != nil {
 			return fmt.Errorf("listening: %w", err)
 		}

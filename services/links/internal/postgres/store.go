@@ -15,6 +15,11 @@
 //     lock key (see addressKey);
 //  3. then, holding all of them, a revision from link_revision_seq.
 //
+// Between the first two it locks the rows of the domains that it reads, in the mode of a
+// foreign key, which only the deletion of a domain and a change of its case rule wait
+// for. Those hold a domain's row, then that of the table's revision, and wait for no
+// link: they are refused while there is one.
+//
 // Whoever waits for a row holds no address, and whoever waits for an address
 // waits for a greater key than it holds, so nobody waits in a circle. A change of
 // several links takes all rows first (by id), then all addresses. Who looks for a link
@@ -134,6 +139,9 @@ func translate(err error) error {
 	case errors.As(err, &pg):
 		if pg.Code == uniqueViolation && pg.ConstraintName == "links_domain_slug_key" {
 			return link.ErrSlugTaken
+		}
+		if pg.Code == uniqueViolation && pg.ConstraintName == "domains_host_key" {
+			return link.ErrDomainTaken
 		}
 		if temporary(pg.Code) {
 			return fmt.Errorf("%w: %w", link.ErrUnavailable, err)

@@ -24,6 +24,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/control"
+	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
@@ -94,7 +95,13 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	feed := lookup.NewFeed(client, links, log)
-	handler := redirect.New(links, recorded, redirect.Settings{
+	hosts := domains.New()
+	hostsCopy := domains.NewCopy(hosts, client, log)
+	if err := hostsCopy.Compare(ctx); err != nil { // before the first visitor
+		log.WarnContext(ctx, "starting without the region's copy of the domains", "err", err)
+	}
+	edge := control.New(s.OriginURL, s.Region, s.EdgeName, links, hosts, log)
+	handler := redirect.New(links, recorded, hosts, edge, redirect.Settings{
 		DefaultDomain: s.DefaultDomain, LocalNames: s.LocalNames, TrustedProxies: s.TrustedProxies,
 		MonitorAgents: s.monitors(), Limit: redirect.Limit{Rate: s.RateLimit, Burst: s.RateBurst, Exempt: s.RateExempt},
 		ServerTiming: s.ServerTiming, Region: s.Region, Edge: s.EdgeName,
@@ -117,7 +124,8 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		runner.Task{Name: "topics", Run: topics.Run},
 		runner.Task{Name: "lookup", Run: links.Run},
 		runner.Task{Name: "invalidations", Run: feed.Run},
-		runner.Task{Name: "control", Run: control.New(s.OriginURL, s.Region, s.EdgeName, links, log).Run},
+		runner.Task{Name: "domains", Run: hostsCopy.Run},
+		runner.Task{Name: "control", Run: edge.Run},
 		runner.Task{Name: "server", Run: server.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)

@@ -1,6 +1,6 @@
 // Package control is the edge's end of the line to links: it announces this edge,
 // takes commands (purge a link, hold a link), has the look-up carry them out, and
-// confirms each.
+// confirms each; and it keeps the edge's table of domains as new as links has it.
 //
 // It promises that a command is confirmed only when it is done, that one which was
 // lost on the way, or whose confirmation was, is asked for again, and that an edge
@@ -27,6 +27,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/rpc/controlv1"
 	"github.com/linkstream/linkstream/services/internal/rpc/controlv1/controlv1connect"
+	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 )
 
 const (
@@ -69,17 +70,23 @@ type Client struct {
 	http    *http.Client
 	edge    *controlv1.Edge
 	caches  caches
+	domains *domains.Table
 	started time.Time
 	log     *slog.Logger
 
 	mu       sync.Mutex
 	underWay map[uint64]struct{}
 	unheard  bool // a purge did not reach Redis from here
+
+	askers      sync.WaitGroup
+	asking      bool    // somebody asks for the table of domains
+	next        *asking // those who wait for the question after the one under way
+	silentUntil time.Time
 }
 
 // New returns the end of the line of a process that has just started, with nothing in
 // memory. baseURL is the RPC listener of links.
-func New(baseURL, region, name string, lookup caches, log *slog.Logger) *Client {
+func New(baseURL, region, name string, lookup caches, table *domains.Table, log *slog.Logger) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil // a private address: no proxy stands between
 	client := &http.Client{Transport: transport}
@@ -89,6 +96,7 @@ func New(baseURL, region, name string, lookup caches, log *slog.Logger) *Client 
 		http:     client,
 		edge:     &controlv1.Edge{Region: region, Name: name, Instance: instance[:]},
 		caches:   lookup,
+		domains:  table,
 		started:  time.Now(),
 		log:      log,
 		underWay: map[uint64]struct{}{},
@@ -102,6 +110,7 @@ func (c *Client) Run(ctx context.Context) error {
 	defer c.http.CloseIdleConnections()
 	defer c.leave(ctx)
 	defer running.Wait()
+	defer c.askers.Wait() // the server has stopped by now: nobody asks any more
 
 	wait, lost := retryFirst, false
 	var caughtUp time.Time // the zero time: everything may have been missed
@@ -146,9 +155,16 @@ func (c *Client) poll(ctx context.Context, catchUp bool) ([]*controlv1.Command, 
 	defer cancel()
 	answer, err := c.rpc.Poll(ctx, &controlv1.PollRequest{
 		Edge: c.edge, AgeMs: uint64(time.Since(c.started).Milliseconds()), //nolint:gosec // not negative
-		UnderWay: c.working(), CatchUp: catchUp,
+		UnderWay: c.working(), CatchUp: catchUp, Domains: &controlv1.DomainsRequest{Revision: c.domains.Revision()},
 	})
-	return answer.GetCommands(), err
+	if err != nil {
+		return nil, err
+	}
+	if err := c.take(answer.GetDomains()); err != nil {
+		c.log.ErrorContext(ctx, "the table of domains makes no sense", "err", err)
+		pause(ctx, retryMax) // the next poll is answered at once, too
+	}
+	return answer.GetCommands(), nil
 }
 
 // carryOut does what a command says and confirms it. What is not confirmed is asked

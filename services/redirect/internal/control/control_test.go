@@ -21,6 +21,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/rpc/controlv1"
 	"github.com/linkstream/linkstream/services/internal/rpc/controlv1/controlv1connect"
 	"github.com/linkstream/linkstream/services/redirect/internal/control"
+	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,6 +36,8 @@ type links struct {
 	confirmed []*controlv1.ConfirmRequest
 	lost      int
 	left      int
+	table     *controlv1.DomainTable
+	asked     int // for the table alone
 }
 
 func (l *links) Poll(_ context.Context, req *controlv1.PollRequest) (*controlv1.PollResponse, error) {
@@ -51,6 +54,9 @@ func (l *links) Poll(_ context.Context, req *controlv1.PollRequest) (*controlv1.
 			answer.Commands = append(answer.Commands, c)
 		}
 	}
+	if known := req.GetDomains(); known != nil && l.table.GetRevision() > known.GetRevision() {
+		answer.Domains = l.table
+	}
 	return answer, nil
 }
 
@@ -64,6 +70,19 @@ func (l *links) Confirm(_ context.Context, req *controlv1.ConfirmRequest) (*cont
 	l.confirmed = append(l.confirmed, req)
 	l.pending = slices.DeleteFunc(l.pending, func(c *controlv1.Command) bool { return c.GetId() == req.GetCommandId() })
 	return &controlv1.ConfirmResponse{}, nil
+}
+
+func (l *links) Domains(_ context.Context, req *controlv1.DomainsRequest) (*controlv1.DomainsResponse, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked++
+	if l.down {
+		return nil, connect.NewError(connect.CodeUnavailable, "down")
+	}
+	if l.table.GetRevision() > req.GetRevision() {
+		return &controlv1.DomainsResponse{Table: l.table}, nil
+	}
+	return &controlv1.DomainsResponse{}, nil
 }
 
 func (l *links) Leave(context.Context, *controlv1.LeaveRequest) (*controlv1.LeaveResponse, error) {
@@ -122,7 +141,7 @@ func start(t *testing.T, l *links, c *caches) (stop func()) {
 	connecthttp.Mount(mux, server)
 	listener := httptest.NewServer(mux)
 	t.Cleanup(listener.Close)
-	client := control.New(listener.URL, "fra", "redirect-fra-0", c, slog.New(slog.DiscardHandler))
+	client := control.New(listener.URL, "fra", "redirect-fra-0", c, domains.New(), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan struct{})
 	go func() {

@@ -12,15 +12,15 @@ import (
 )
 
 // link answers for an entry. What leads to a target is a click, if it is followed.
-func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, query []byte) {
-	millis := req.Time.UnixMilli()
+func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, ask *asked) {
+	millis, query := req.Time.UnixMilli(), ask.query
 	switch timing := w.timing[source]; {
 	case !e.Found:
-		w.unknown(res, timing)
+		w.unknown(res, timing, ask.fallback)
 	case e.Flags&^linkcache.KnownFlags != 0:
 		w.unavailable(res, noIndex+timing)
 	case e.StartsAt != 0 && millis < e.StartsAt:
-		w.unknown(res, timing)
+		w.unknown(res, timing, "") // it is there, and nobody's mistake
 	case e.ExpiresAt == 0 || millis < e.ExpiresAt:
 		// A browser that kept the redirect would follow it past the link's end.
 		ending := e.ExpiresAt != 0 && e.ExpiresAt-millis < permanentFor.Milliseconds()
@@ -34,9 +34,10 @@ func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, 
 		res.Empty()
 		w.click(req, res, e, query)
 	case e.Fallback != "":
-		redirect(res, http.StatusFound, timing, true)
-		res.Header("Location", e.Fallback)
-		res.Empty()
+		redirectTo(res, e.Fallback, timing)
+		w.click(req, res, e, query)
+	case ask.fallback != "":
+		redirectTo(res, ask.fallback, timing)
 		w.click(req, res, e, query)
 	default:
 		res.Status(http.StatusGone)
@@ -44,6 +45,13 @@ func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, 
 		res.Lines(timing)
 		res.Body(pageType, w.pages.gone)
 	}
+}
+
+// redirectTo is a whole redirect for now: no browser keeps it.
+func redirectTo(res *http1.Response, location, timing string) {
+	redirect(res, http.StatusFound, timing, true)
+	res.Header("Location", location)
+	res.Empty()
 }
 
 // redirect begins one.
@@ -76,9 +84,13 @@ func forwarding(flags linkcache.Flags) target.Mode {
 	}
 }
 
-// unknown says that there is no link. A browser that kept the page would not notice
-// that one was made since.
-func (w *worker) unknown(res *http1.Response, lines string) {
+// unknown says that there is no link, or leads to the domain's fallback. A browser that
+// kept the answer would not notice that one was made since.
+func (w *worker) unknown(res *http1.Response, lines, fallback string) {
+	if fallback != "" {
+		redirectTo(res, fallback, lines)
+		return
+	}
 	res.Status(http.StatusNotFound)
 	res.Lines(temporary + noIndex)
 	res.Lines(lines)

@@ -18,6 +18,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/origintest"
@@ -34,13 +35,14 @@ type bench struct {
 	store    *linkcache.Store
 	lookup   *lookup.Lookup
 	origin   *origintest.Server
+	domains  *domains.Table
 	registry *prometheus.Registry
 	log      *slog.Logger
 }
 
 func newBench(tb testing.TB, limit redirect.Limit) *bench {
 	tb.Helper()
-	b := &bench{origin: origintest.New(), redis: redistest.Start(tb), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler)}
+	b := &bench{origin: origintest.New(), redis: redistest.Start(tb), domains: domains.New(), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler)}
 	tb.Cleanup(b.origin.Close)
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, string(events.Clicks)))
 	if err != nil {
@@ -60,7 +62,8 @@ func newBench(tb testing.TB, limit redirect.Limit) *bench {
 		tb.Fatal(err)
 	}
 	background(tb, func(ctx context.Context) { _ = b.lookup.Run(ctx) })
-	b.handler = redirect.New(b.lookup, recorded, redirect.Settings{
+	b.domains.Take(1, []domains.Domain{{Host: "s.test", FoldCase: true}})
+	b.handler = redirect.New(b.lookup, recorded, b.domains, nil, redirect.Settings{
 		DefaultDomain: "s.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		MonitorAgents: []string{"UptimeRobot", "Pingdom", "StatusCake", "Checkly", "check_http"},
 		Limit:         limit, ServerTiming: true, Region: "fra", Edge: "e",

@@ -18,6 +18,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/origintest"
@@ -48,7 +49,7 @@ func TestNothingIsLookedUpAfterADrainThatTimedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := redirect.New(links, recorded, redirect.Settings{DefaultDomain: "s.test"}, registry)
+	handler := redirect.New(links, recorded, domains.New(), nil, redirect.Settings{DefaultDomain: "s.test"}, registry)
 	server, err := http1.NewServer(listener, handler, http1.Settings{Loops: 1, Grace: 50 * time.Millisecond, Waits: http1.DefaultWaits()}, log)
 	if err != nil {
 		t.Fatal(err)

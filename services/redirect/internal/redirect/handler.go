@@ -1,6 +1,7 @@
 package redirect
 
 import (
+	"context"
 	"net/netip"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 )
 
@@ -35,6 +37,12 @@ const (
 	MinMonitorName = 3
 )
 
+// links is asked about hosts that the table of domains lacks.
+type links interface {
+	// Current makes sure that the table is no older than the call, or says false.
+	Current(ctx context.Context) bool
+}
+
 // Settings of a Handler.
 type Settings struct {
 	DefaultDomain  string // in normal form
@@ -52,6 +60,8 @@ type Settings struct {
 type Handler struct {
 	lookup   *lookup.Lookup
 	clicks   *clicks.Log
+	domains  *domains.Table
+	links    links
 	domain   []byte
 	local    map[string]struct{}
 	trusted  []netip.Prefix
@@ -65,10 +75,12 @@ type Handler struct {
 }
 
 // New returns a handler.
-func New(links *lookup.Lookup, log *clicks.Log, settings Settings, registry prometheus.Registerer) *Handler {
+func New(found *lookup.Lookup, log *clicks.Log, table *domains.Table, source links, settings Settings, registry prometheus.Registerer) *Handler {
 	h := &Handler{
-		lookup:   links,
+		lookup:   found,
 		clicks:   log,
+		domains:  table,
+		links:    source,
 		domain:   []byte(settings.DefaultDomain),
 		local:    map[string]struct{}{},
 		trusted:  settings.TrustedProxies,

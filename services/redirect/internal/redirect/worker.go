@@ -8,6 +8,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 )
@@ -32,13 +33,13 @@ func (w *worker) Answer(ctx context.Context, req *http1.Request, res *http1.Resp
 	if w.admits(req, res) {
 		ask, pending := w.route(req, res)
 		if pending {
-			if ask.monitor {
+			if ask.monitor || ask.strange {
 				return false
 			}
 			if !w.lookup.Hit(ctx, ask.key, req.Time, &w.entry) {
 				return false
 			}
-			w.link(req, res, &w.entry, lookup.L1, ask.query)
+			w.link(req, res, &w.entry, lookup.L1, &ask)
 			w.tally.add(lookup.L1, req.Time)
 			w.metrics.answered(res.Code())
 			return true
@@ -51,7 +52,19 @@ func (w *worker) Answer(ctx context.Context, req *http1.Request, res *http1.Resp
 
 // Wait implements http1.Worker: it asks others.
 func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Response) {
-	ask, _ := w.route(req, res)
+	ask, pending := w.route(req, res)
+	if ask.strange && w.links.Current(ctx) {
+		// The table is the newest, so that a host that is not there has no links.
+		if ask, pending = w.route(req, res); ask.strange {
+			w.unknown(res, "", "")
+			pending = false
+		}
+	}
+	if !pending {
+		w.tally.add(notLookedUp, req.Time)
+		w.metrics.answered(res.Code())
+		return
+	}
 	find := w.lookup.Find
 	if ask.monitor {
 		// It comes for every link, and would push out those that people visit.
@@ -61,7 +74,7 @@ func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Respon
 	if err != nil {
 		w.unavailable(res, noIndex)
 	} else {
-		w.link(req, res, &e, source, ask.query)
+		w.link(req, res, &e, source, &ask)
 	}
 	w.tally.add(source, req.Time)
 	w.metrics.answered(res.Code())
@@ -82,7 +95,9 @@ func (w *worker) Flush() {
 // asked is what a request asks for.
 type asked struct {
 	key, query []byte
+	fallback   string // the domain's
 	monitor    bool
+	strange    bool // the table of domains lacks the host
 }
 
 // route answers what is no look-up, or says what is to be looked up.
@@ -92,8 +107,13 @@ func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pendin
 		return a, false
 	}
 	host, path, query := asTarget(req)
+	name, domain := w.place(host, &a)
 	switch string(path) {
 	case "/", "":
+		if domain != nil && domain.Home != "" {
+			redirectTo(res, domain.Home, "")
+			return a, false
+		}
 		w.page(res, http.StatusOK, "", w.pages.home)
 		return a, false
 	case "/robots.txt":
@@ -105,12 +125,35 @@ func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pendin
 		res.NoContent()
 		return a, false
 	}
-	key, ok := w.key(host, path)
+	key, ok := w.key(name, path, domain != nil && domain.FoldCase)
 	if !ok {
-		w.unknown(res, "")
+		w.unknown(res, "", a.fallback)
 		return a, false
 	}
-	return asked{key: key, query: query, monitor: w.monitors.match(req.UserAgent)}, true
+	a.key, a.query, a.monitor = key, query, w.monitors.match(req.UserAgent)
+	return a, true
+}
+
+// place returns a host's normal form, nil for what is no host, and its domain if the
+// table has one.
+func (w *worker) place(host []byte, a *asked) ([]byte, *domains.Domain) {
+	if len(host) == 0 || len(host) > maxHost+len(".:65535") {
+		return nil, nil
+	}
+	name := address.AppendHost(w.names[:0:maxHost+8], host)
+	if _, local := w.local[string(name)]; local {
+		name = w.domain
+	}
+	if len(name) == 0 || len(name) > maxHost {
+		return nil, nil
+	}
+	domain, known := w.domains.Find(name)
+	if domain != nil {
+		a.fallback = domain.Fallback
+	} else {
+		a.strange = known
+	}
+	return name, domain
 }
 
 // asTarget takes host, path and query out of the request as they came. A request line
@@ -135,16 +178,15 @@ func asTarget(req *http1.Request) (host, path, query []byte) {
 }
 
 // key returns the address's key, or says false for what is no address.
-func (w *worker) key(host, path []byte) ([]byte, bool) {
-	if len(host) == 0 || len(host) > maxHost+len(".:65535") || len(path) > 3*maxSlug+2 {
+func (w *worker) key(name, path []byte, fold bool) ([]byte, bool) {
+	if len(name) == 0 || len(path) > 3*maxSlug+2 {
 		return nil, false
 	}
-	name := address.AppendHost(w.names[:0:maxHost+8], host)
-	if _, local := w.local[string(name)]; local {
-		name = w.domain
-	}
 	slug, ok := address.AppendSlugKey(w.names[maxHost+8:maxHost+8], path)
-	if !ok || len(slug) > maxSlug || len(name) == 0 || len(name) > maxHost {
+	if fold {
+		slug = address.Fold(slug)
+	}
+	if !ok || len(slug) > maxSlug {
 		return nil, false
 	}
 	return linkcache.AppendKey(w.room[:0], name, slug), true

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
+	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/origintest"
@@ -42,6 +44,22 @@ type world struct {
 	consumer *kgo.Client
 	stop     func()
 	revision uint64
+
+	// domains is what the edge has, linksHas what it is told when it asks.
+	domains  *domains.Table
+	linksHas atomic.Pointer[[]domains.Domain]
+	asked    atomic.Int64
+}
+
+// Current is the line to links.
+func (w *world) Current(context.Context) bool {
+	revision := w.asked.Add(1)
+	has := w.linksHas.Load()
+	if has == nil {
+		return false // links is away
+	}
+	w.domains.Take(uint64(revision)+1, *has) //nolint:gosec // small
+	return true
 }
 
 func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
@@ -52,7 +70,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	w := &world{redis: redistest.Start(t), origin: origintest.New(), registry: prometheus.NewRegistry()}
+	w := &world{redis: redistest.Start(t), origin: origintest.New(), domains: domains.New(), registry: prometheus.NewRegistry()}
 	t.Cleanup(w.origin.Close)
 	w.store = linkcache.NewStore(w.redis.Client(t))
 	recorded, err := clicks.New(t.Context(), kafka.Options(cluster.ListenAddrs(), "test", log),
@@ -73,7 +91,7 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	for _, o := range options {
 		o(&settings)
 	}
-	handler := redirect.New(links, recorded, settings, w.registry)
+	handler := redirect.New(links, recorded, w.domains, w, settings, w.registry)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -30,6 +30,8 @@ const (
 	ControlServiceConfirmProcedure = "/linkstream.control.v1.ControlService/Confirm"
 	// ControlServiceLeaveProcedure is the procedure name of the ControlService's Leave RPC.
 	ControlServiceLeaveProcedure = "/linkstream.control.v1.ControlService/Leave"
+	// ControlServiceDomainsProcedure is the procedure name of the ControlService's Domains RPC.
+	ControlServiceDomainsProcedure = "/linkstream.control.v1.ControlService/Domains"
 )
 
 var (
@@ -54,6 +56,13 @@ var (
 			Procedure:  ControlServiceLeaveProcedure,
 		}
 	})
+	controlServiceDomainsSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     controlv1.File_linkstream_control_v1_control_proto.Services().ByName("ControlService").Methods().ByName("Domains"),
+			Procedure:  ControlServiceDomainsProcedure,
+		}
+	})
 )
 
 // ControlServiceClient is a client for the linkstream.control.v1.ControlService service.
@@ -67,6 +76,9 @@ type ControlServiceClient interface {
 	Confirm(context.Context, *controlv1.ConfirmRequest) (*controlv1.ConfirmResponse, error)
 	// Leave ends an edge's life in good order: nobody waits for it from then on.
 	Leave(context.Context, *controlv1.LeaveRequest) (*controlv1.LeaveResponse, error)
+	// Domains answers at once what domains there are now: an edge that is asked for a
+	// host which its table lacks makes sure that the table is not old.
+	Domains(context.Context, *controlv1.DomainsRequest) (*controlv1.DomainsResponse, error)
 }
 
 // NewControlServiceClient constructs a client for the linkstream.control.v1.ControlService service.
@@ -86,6 +98,9 @@ type ControlServiceHandler interface {
 	Confirm(context.Context, *controlv1.ConfirmRequest) (*controlv1.ConfirmResponse, error)
 	// Leave ends an edge's life in good order: nobody waits for it from then on.
 	Leave(context.Context, *controlv1.LeaveRequest) (*controlv1.LeaveResponse, error)
+	// Domains answers at once what domains there are now: an edge that is asked for a
+	// host which its table lacks makes sure that the table is not old.
+	Domains(context.Context, *controlv1.DomainsRequest) (*controlv1.DomainsResponse, error)
 }
 
 // RegisterControlServiceHandler registers svc as the linkstream.control.v1.ControlService
@@ -96,6 +111,7 @@ func RegisterControlServiceHandler(server *connect.Server, svc ControlServiceHan
 		connect.Method{Spec: controlServicePollSpec(), Handler: adapter.poll},
 		connect.Method{Spec: controlServiceConfirmSpec(), Handler: adapter.confirm},
 		connect.Method{Spec: controlServiceLeaveSpec(), Handler: adapter.leave},
+		connect.Method{Spec: controlServiceDomainsSpec(), Handler: adapter.domains},
 	)
 }
 
@@ -112,6 +128,10 @@ func (UnimplementedControlServiceHandler) Confirm(context.Context, *controlv1.Co
 
 func (UnimplementedControlServiceHandler) Leave(context.Context, *controlv1.LeaveRequest) (*controlv1.LeaveResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.control.v1.ControlService.Leave is not implemented")
+}
+
+func (UnimplementedControlServiceHandler) Domains(context.Context, *controlv1.DomainsRequest) (*controlv1.DomainsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.control.v1.ControlService.Domains is not implemented")
 }
 
 type controlServiceClient struct {
@@ -137,6 +157,14 @@ func (c *controlServiceClient) Confirm(ctx context.Context, req *controlv1.Confi
 func (c *controlServiceClient) Leave(ctx context.Context, req *controlv1.LeaveRequest) (*controlv1.LeaveResponse, error) {
 	var res controlv1.LeaveResponse
 	if err := c.client.CallUnary(ctx, controlServiceLeaveSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *controlServiceClient) Domains(ctx context.Context, req *controlv1.DomainsRequest) (*controlv1.DomainsResponse, error) {
+	var res controlv1.DomainsResponse
+	if err := c.client.CallUnary(ctx, controlServiceDomainsSpec(), req, &res); err != nil {
 		return nil, err
 	}
 	return &res, nil
@@ -174,6 +202,18 @@ func (h controlServiceHandler) leave(ctx context.Context, _ connect.Spec, stream
 		return err
 	}
 	res, err := h.svc.Leave(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h controlServiceHandler) domains(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req controlv1.DomainsRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Domains(ctx, &req)
 	if err != nil {
 		return err
 	}
