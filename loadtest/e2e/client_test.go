@@ -101,6 +101,9 @@ func (s *stack) create(t *testing.T, slug, destination string) link {
 	return link{ID: made.Id.String(), Slug: made.Slug, ShortURL: made.ShortUrl, Destination: made.Destination, Version: int(made.Version)}
 }
 
+// browser is a visitor's: what calls itself an HTTP library counts as a robot.
+const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
 // visit asks an edge for a slug and returns status, Location and which cache
 // answered.
 func visit(ctx context.Context, method, edge, slug string) (status int, location, cache string, err error) {
@@ -108,7 +111,7 @@ func visit(ctx context.Context, method, edge, slug string) (status int, location
 	if err != nil {
 		return 0, "", "", err
 	}
-	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+	request.Header.Set("User-Agent", browser)
 	answer, err := noFollow.Do(request)
 	if err != nil {
 		return 0, "", "", err

@@ -28,7 +28,7 @@ func (s *stack) onEveryEdge(ctx context.Context, method string, wanted ...at) er
 				return err
 			}
 			request.Host = want.host
-			request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+			request.Header.Set("User-Agent", browser)
 			answer, err := noFollow.Do(request)
 			if err != nil {
 				return err

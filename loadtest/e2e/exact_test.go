@@ -26,6 +26,7 @@ func (a *tally) visit(ctx context.Context, client *http.Client, url string) erro
 	if err != nil {
 		return err
 	}
+	request.Header.Set("User-Agent", browser)
 	answer, err := client.Do(request)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED): // nobody was there
