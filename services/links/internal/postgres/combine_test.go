@@ -45,8 +45,9 @@ func TestLinksThatComeTogetherAreMadeTogether(t *testing.T) {
 		if rows.Load() != callers || most.Load() != combineBatches {
 			t.Errorf("%d rows, %d batches at once", rows.Load(), most.Load())
 		}
-		// Four at once alone, and the rest in batches of 200, four at a time.
-		if batches.Load() > 10 || time.Since(began) > 40*time.Millisecond {
+		// Four at once alone, and the rest in batches of 200, four at a time, give or take
+		// who came while a batch was put together.
+		if batches.Load() > 20 || time.Since(began) > 60*time.Millisecond {
 			t.Errorf("%d batches in %v", batches.Load(), time.Since(began))
 		}
 		if c.busy != 0 || len(c.waiting) != 0 {
