@@ -148,11 +148,11 @@ linkstream is running.
 %s
 All addresses and the API key are in %s, logs in %s.
 
-Try it. Create a link, follow it and, a second later, count its clicks:
+Try it. Create a link, follow it and, a second later, count its clicks (curl by its own name is a robot):
 
     . %s; SHORT=$(curl -fsS "$LINKSTREAM_API_URL/v1/links" -H "Authorization: Bearer $LINKSTREAM_API_KEY" -H 'Content-Type: application/json' -d '{"destination":"https://example.com/hello"}' | sed 's/.*"short_url":"\([^"]*\)".*/\1/'); echo "$SHORT"
 
-    curl -sSi "$SHORT"
+    curl -sSi -A Mozilla/5.0 "$SHORT"
 
     curl -fsS "$LINKSTREAM_API_URL/v1/analytics/summary?from=$(date -u +%%F)&to=$(date -u +%%F)&tz=UTC" -H "Authorization: Bearer $LINKSTREAM_API_KEY"
 

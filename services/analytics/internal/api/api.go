@@ -172,7 +172,7 @@ func (h *handlers) translate(ctx context.Context, err error) error {
 		return httpapi.NewProblem(http.StatusServiceUnavailable, "unavailable", "The request was given up.") // nobody reads it
 	case errors.Is(err, query.ErrTooLarge):
 		h.log.WarnContext(ctx, "question too large", "request_id", httpapi.RequestID(ctx), "err", err)
-		return unavailable("too_expensive", "The answer takes too long. Ask for a shorter period or with more filters.")
+		return unavailable("unavailable", "The answer takes too long. Ask for a shorter period or with more filters.")
 	case errors.Is(err, query.ErrUnavailable):
 		h.log.ErrorContext(ctx, "clicks not counted", "request_id", httpapi.RequestID(ctx), "err", err)
 		return unavailable("unavailable", "The click store cannot be reached. The request can be tried again.")

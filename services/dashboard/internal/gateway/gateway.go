@@ -68,6 +68,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(g.target)
 	r.SetXForwarded()
+	// As it came: the proxy would drop what it cannot read, and a filter with it.
+	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	r.Out.Header.Set(requestID, httpapi.RequestID(r.In.Context()))
 	r.Out.Header.Del("Cookie")
 }

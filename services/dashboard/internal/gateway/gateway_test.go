@@ -117,6 +117,18 @@ func TestRequestsArriveAsTheyWereSent(t *testing.T) {
 	}
 }
 
+// A filter that cannot be read must not become no filter: the service refuses it.
+func TestQueriesArriveAsTheyWereSent(t *testing.T) {
+	got := ""
+	address := inFront(t, serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r.URL.RawQuery }), nil)
+	for _, query := range []string{"tag=a;b", "q=%zz", "limit=5;cursor=x&q=%20+", "a=1&a=2"} {
+		send(t, http.MethodGet, address+"/v1/links?"+query, nil, nil)
+		if got != query {
+			t.Errorf("%q arrived as %q", query, got)
+		}
+	}
+}
+
 func TestAServiceThatIsAwayGivesAProblem(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()

@@ -105,7 +105,7 @@ func (m *Members) Add(ctx context.Context, workspace, id uuid.UUID, spec MemberS
 		return Member{}, "", storeError(err)
 	}
 	made, err := m.store.PutMember(ctx, NewMember{
-		Member:      Member{ID: id, Email: spec.Email, Role: spec.Role, CreatedAt: m.accounts.now()},
+		Member:      Member{ID: id, Email: spec.Email, Role: spec.Role, CreatedAt: m.accounts.now().UTC().Truncate(time.Microsecond)},
 		WorkspaceID: workspace, PasswordHash: hash,
 	})
 	return made, spec.Password, storeError(err)

@@ -79,9 +79,6 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer topics.close()
-	if err := topics.atStart(ctx); err != nil {
-		return err
-	}
 	recorded, err := clicks.New(ctx, broker, clicks.Settings{
 		Edge: s.EdgeName, TopicPrefix: s.TopicPrefix, JournalDir: s.JournalDir, JournalMaxBytes: s.JournalMaxBytes, DrainTimeout: s.DrainTimeout,
 	}, registry, log)

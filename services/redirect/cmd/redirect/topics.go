@@ -14,21 +14,19 @@ import (
 )
 
 const (
-	// topicWait is how long a start, and each later question, waits for the broker's
-	// word. Visitors wait for a start.
+	// topicWait is how long one question waits for the broker's word.
 	topicWait = 3 * time.Second
-	// topicEvery is the time between two questions after that.
+	// topicEvery is the time between two questions.
 	topicEvery = 5 * time.Second
 )
 
-// topicCheck asks whether the topic of clicks is there. A broker that answers "no"
-// stops the start. One that does not answer does not: redirects need no broker,
-// and the question is asked again until it is answered.
+// topicCheck asks whether the topic of clicks is there. A broker whose first word is
+// "no" ends the process: it was set up wrong. Nobody waits for that word, because
+// redirects need no broker, and one that does not answer is asked again until it does.
 type topicCheck struct {
 	client *kgo.Client
 	prefix string
 	log    *slog.Logger
-	known  bool
 }
 
 func newTopicCheck(options []kgo.Opt, prefix string, log *slog.Logger) (*topicCheck, error) {
@@ -42,37 +40,29 @@ func newTopicCheck(options []kgo.Opt, prefix string, log *slog.Logger) (*topicCh
 // close ends the connections. It may be called more than once.
 func (c *topicCheck) close() { c.client.Close() }
 
-func (c *topicCheck) atStart(ctx context.Context) error {
-	err := c.ask(ctx)
-	if errors.Is(err, kafka.ErrNoAnswer) {
-		c.log.Warn("starting without the broker: clicks wait in the journal", "err", err)
-		return nil
-	}
-	return err
-}
-
-func (c *topicCheck) ask(ctx context.Context) error {
-	err := kafka.AwaitTopics(ctx, c.client, c.prefix, topicWait, events.Clicks)
-	c.known = err == nil
-	return err
-}
-
-// Run asks until the topic is known to be there. An edge that redirects already
-// does not stop for it, but says so.
+// Run asks until the topic is known to be there.
 func (c *topicCheck) Run(ctx context.Context) error {
 	tick := time.NewTicker(topicEvery)
 	defer tick.Stop()
-	for !c.known {
+	for told := false; ; {
+		err := kafka.AwaitTopics(ctx, c.client, c.prefix, topicWait, events.Clicks)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			c.close() // nothing more to ask
+			<-ctx.Done()
+			return nil
+		case !errors.Is(err, kafka.ErrNoAnswer):
+			return err
+		case !told:
+			told = true
+			c.log.Warn("the broker does not answer: clicks wait in the journal", "err", err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		if err := c.ask(ctx); errors.Is(err, kafka.ErrMissingTopics) {
-			c.log.Error("clicks cannot be delivered", "err", err)
-		}
 	}
-	c.close() // nothing more to ask
-	<-ctx.Done()
-	return nil
 }

@@ -112,6 +112,9 @@ func (r *Request) requestLine(line []byte) (refusal int) {
 			return http.StatusBadRequest
 		}
 	}
+	if r.Target[0] != '/' && string(r.Target) != "*" && !bytes.Contains(r.Target, []byte("://")) {
+		return http.StatusBadRequest // no form of a target but CONNECT's
+	}
 	const version = "HTTP/1."
 	v := line[last+1:]
 	if len(v) != len(version)+1 || string(v[:len("HTTP/")]) != "HTTP/" {

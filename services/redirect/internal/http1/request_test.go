@@ -38,7 +38,7 @@ func TestWhatIsARequest(t *testing.T) {
 		"GET / HTTP/1.1\r\n\r\n",                       // no host
 		"GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n", // two hosts
 		"GET /\r\n", "GET\r\n", "GET  HTTP/1.1\r\n", "GET /a b HTTP/1.1\r\n", " GET / HTTP/1.1\r\n", "GET / HTTP/1.1 \r\n",
-		"G\tT / HTTP/1.1\r\n", "GET /\x00 HTTP/1.1\r\n", "GET /\x7f HTTP/1.1\r\n", "GET / http/1.1\r\n", "GET / HTTP/11\r\n",
+		"G\tT / HTTP/1.1\r\n", "GET spring HTTP/1.1\r\n", "CONNECT a:443 HTTP/1.1\r\n", "GET /\x00 HTTP/1.1\r\n", "GET /\x7f HTTP/1.1\r\n", "GET / http/1.1\r\n", "GET / HTTP/11\r\n",
 		"GET / HTTP/1.1\n", "GET / HTTP/1.1\r\nHost: a\n\r\n", "\n",
 		"GET / HTTP/1.1\r\n" + host + "X : y\r\n\r\n", "GET / HTTP/1.1\r\n" + host + " folded\r\n\r\n",
 		"GET / HTTP/1.1\r\n" + host + "X\r\n\r\n", "GET / HTTP/1.1\r\n" + host + ": y\r\n\r\n",

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -22,10 +23,14 @@ const (
 	linger = 75 * time.Millisecond
 	// enough is how many waiting bytes make a transaction at once.
 	enough = 1 << 20
-	// maxBatch is how much of the journal goes into one batch: compressed in 1 ms.
-	maxBatch = 256 << 10
+	// maxBatch is how much of the journal goes into one batch: compressed in a quarter of a
+	// millisecond, for which an event loop on the same processor waits. With 256 KiB the
+	// 99th percentile of answers at 65,000 a second was 8 ms, with this 1.2.
+	maxBatch = 64 << 10
 	// maxTransaction is after how many bytes a transaction ends.
 	maxTransaction = 4 << 20
+	// strangerWait is how long a stop waits for a broker that did not answer before it.
+	strangerWait = 500 * time.Millisecond
 	// The pauses after an error.
 	firstBackoff, longestBackoff = 100 * time.Millisecond, 2 * time.Second
 )
@@ -86,11 +91,19 @@ func (s *Sender) Err() error {
 func (s *Sender) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(s.drain, cancel) })()
+	var connected atomic.Bool
+	defer context.AfterFunc(ctx, func() {
+		limit := s.drain
+		if !connected.Load() {
+			limit = min(limit, strangerWait) // what waits is as safe where it is
+		}
+		time.AfterFunc(limit, cancel)
+	})()
 	var backoff time.Duration
 	var episode episode
 	for {
-		err := s.serve(ctx, work, func() { backoff = 0; episode.over(s) })
+		err := s.serve(ctx, work, func() { backoff = 0; connected.Store(true); episode.over(s) })
+		connected.Store(false)
 		if err == nil || work.Err() != nil || ctx.Err() != nil && s.journal.Stats().Waiting == 0 {
 			return nil
 		}
