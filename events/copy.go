@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/linkstream/linkstream/events/internal/ends"
 )
 
 // Copy keeps a copy of all links current, without a group: each process that runs one
@@ -55,14 +57,16 @@ func (c *Copy) Run(ctx context.Context) error {
 		// Below what is left: everything that is left is newer.
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		// A probe waits behind a fetch that is waiting for records.
+		kgo.FetchMaxWait(copyIdle),
 	)...)
 	if err != nil {
 		return fmt.Errorf("making a copy of all links: %w", err)
 	}
 	defer client.Close()
-	open, err := readEnds(ctx, client, topic)
+	open, err := ends.Read(ctx, client, topic)
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // being stopped is no error
+		return nil
 	}
 	if err != nil {
 		return err
@@ -73,7 +77,7 @@ func (c *Copy) Run(ctx context.Context) error {
 	return c.follow(ctx, work, client, open)
 }
 
-func (c *Copy) follow(ctx, work context.Context, client *kgo.Client, open ends) error {
+func (c *Copy) follow(ctx, work context.Context, client *kgo.Client, open *ends.Ends) error {
 	w := worker[LinkChange]{
 		topic: LinksChangelog, settings: c.settings, decode: decodeLink,
 		handle: func(ctx context.Context, changes []item[LinkChange]) error {
@@ -82,16 +86,16 @@ func (c *Copy) follow(ctx, work context.Context, client *kgo.Client, open ends) 
 	}
 	complete := false
 	for {
-		if !complete && open.reached() {
+		if !complete && open.Reached() {
 			complete = true
 			close(c.complete)
 		}
-		fetches, idle := poll(ctx, client, c.settings.MaxPoll, !open.reached())
+		fetches, idle := poll(ctx, client, c.settings.MaxPoll, !open.Reached())
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // being stopped is no error
 		}
 		if idle {
-			if err := open.probe(ctx, client); err != nil {
+			if err := open.Probe(ctx, client); err != nil {
 				c.settings.Observe(Observation{What: ObservedFetch, Topic: LinksChangelog, Err: err})
 			}
 			continue
@@ -99,10 +103,9 @@ func (c *Copy) follow(ctx, work context.Context, client *kgo.Client, open ends) 
 		if err := fetchErrors(LinksChangelog, c.settings, fetches); err != nil {
 			return err
 		}
-		r := newRound()
-		stop := context.AfterFunc(ctx, r.hurry)
+		r := newRound(ctx)
 		err := c.read(work, r, &w, fetches, open)
-		stop()
+		r.hurry()
 		if err != nil {
 			return ignoreInterruption(err)
 		}
@@ -116,7 +119,7 @@ func ignoreInterruption(err error) error {
 	return err
 }
 
-func (c *Copy) read(ctx context.Context, r *round, w *worker[LinkChange], fetches kgo.Fetches, open ends) error {
+func (c *Copy) read(ctx context.Context, r *round, w *worker[LinkChange], fetches kgo.Fetches, open *ends.Ends) error {
 	for records := fetches.RecordIter(); !records.Done(); {
 		record := records.Next()
 		if r.hurried() {
@@ -125,7 +128,7 @@ func (c *Copy) read(ctx context.Context, r *round, w *worker[LinkChange], fetche
 		if err := w.process(ctx, r, []*kgo.Record{record}); err != nil {
 			return err
 		}
-		open.passed(record.Partition, record.Offset)
+		open.Passed(record.Partition, record.Offset)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 func TestKilledAtRandomEveryChangeIsHandled(t *testing.T) {
 	const links, each, kills = 30, 100, 4
 	w := newWorld(t, 3)
-	w.produce(t, changes(t, links, each/2)...)
+	w.produce(t, changesFrom(t, links, 1, each/2)...)
 	effects := filepath.Join(t.TempDir(), "effects")
 	launch := func() *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -60,22 +60,22 @@ func TestKilledAtRandomEveryChangeIsHandled(t *testing.T) {
 	for range kills {
 		cmd := launch()
 		before := len(read())
-		wait := before + 1 + rand.IntN(400)
-		eventually(t, "some are handled", func() error {
-			if got := len(read()); got < min(wait, before+1) {
-				return fmt.Errorf("%d effects", got)
-			}
-			return nil
-		})
-		for revision := produced + 1; revision <= min(each, produced+15); revision++ {
+		for revision := produced + 1; revision <= produced+each/2/kills; revision++ {
 			for n := range links {
 				w.produce(t, change(t, n, uint64(revision)))
 			}
 		}
-		produced = min(each, produced+15)
+		produced += each / 2 / kills
+		eventually(t, "some are handled", func() error {
+			if got := len(read()); got <= before {
+				return fmt.Errorf("%d effects", got)
+			}
+			return nil
+		})
 		<-time.After(time.Duration(rand.IntN(50)) * time.Millisecond) // the moment is what is random
 		kill(cmd)
 	}
+	w.produce(t, changesFrom(t, links, produced+1, each)...)
 	cmd := launch()
 	defer kill(cmd)
 	eventually(t, "everything is handled", func() error {

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 }
 
 // limit bounds every wait of these tests. Nothing takes nearly so long.
-const limit = 30 * time.Second
+const limit = 15 * time.Second
 
 // eventually polls until check returns nil.
 func eventually(t *testing.T, what string, check func() error) {

@@ -149,7 +149,7 @@ func subscribe(topic Topic, settings Settings, batch int) (*Subscription, error)
 	if err != nil {
 		return nil, fmt.Errorf("subscribing to %s: %w", topic, err)
 	}
-	s := &Subscription{topic: topic, settings: settings, batch: batch, round: newRound()}
+	s := &Subscription{topic: topic, settings: settings, batch: batch, round: &round{hurry: func() {}}}
 	s.client, err = kgo.NewClient(append(append([]kgo.Opt{}, settings.Kafka...),
 		kgo.SeedBrokers(settings.Brokers...),
 		kgo.ConsumerGroup(settings.Group),
@@ -214,7 +214,6 @@ func drainAfter(ctx, work context.Context, cancel func(), drain time.Duration) (
 // leave commits what was marked and leaves the group.
 func (s *Subscription) leave(ctx context.Context) error {
 	defer s.client.CloseAllowingRebalance()
-	s.client.AllowRebalance()
 	ctx, cancel := context.WithTimeout(ctx, s.settings.Drain)
 	defer cancel()
 	if err := s.client.CommitMarkedOffsets(ctx); err != nil {
@@ -224,23 +223,29 @@ func (s *Subscription) leave(ctx context.Context) error {
 }
 
 func (s *Subscription) loop(ctx, work context.Context) error {
-	for {
-		r := newRound()
-		s.mu.Lock()
-		s.round = r
-		s.mu.Unlock()
-		fetches := s.client.PollRecords(ctx, s.settings.MaxPoll)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err := fetchErrors(s.topic, s.settings, fetches); err != nil {
+	for ctx.Err() == nil {
+		if err := s.poll(ctx, work); err != nil {
 			return err
 		}
-		if err := s.handle(ctx, work, r, fetches); err != nil {
-			return err
-		}
-		s.client.AllowRebalance()
 	}
+	return nil
+}
+
+func (s *Subscription) poll(ctx, work context.Context) error {
+	r := newRound(ctx)
+	defer r.hurry()
+	s.mu.Lock()
+	s.round = r
+	s.mu.Unlock()
+	fetches := s.client.PollRecords(ctx, s.settings.MaxPoll)
+	defer s.client.AllowRebalance()
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err := fetchErrors(s.topic, s.settings, fetches); err != nil {
+		return err
+	}
+	return s.handle(work, r, fetches)
 }
 
 // fetchErrors returns what will not get better by itself.
@@ -256,6 +261,8 @@ func fetchErrors(topic Topic, s Settings, fetches kgo.Fetches) (fatal error) {
 }
 
 // transient says whether the client goes on by itself after an error that it has told.
+// A process that the group has given up joins it again; one that the group does not want
+// has something to be mended.
 func transient(err error) bool {
 	var (
 		lost    *kgo.ErrDataLoss
@@ -263,22 +270,22 @@ func transient(err error) bool {
 		broker  *kerr.Error
 	)
 	switch {
-	case errors.As(err, &lost):
+	case errors.As(err, &lost), errors.Is(err, context.DeadlineExceeded):
 		return true
-	case errors.As(err, &broker):
-		return broker.Retriable
-	case errors.As(err, &session), errors.Is(err, context.DeadlineExceeded):
+	case !errors.As(err, &broker):
+		return errors.As(err, &session) // the way to the broker
+	case errors.Is(broker, kerr.UnknownMemberID), errors.Is(broker, kerr.IllegalGeneration),
+		errors.Is(broker, kerr.FencedMemberEpoch), errors.Is(broker, kerr.StaleMemberEpoch):
 		return true
 	default:
-		return false
+		return broker.Retriable
 	}
 }
 
 // handle works on all partitions of a poll side by side. The client has moved past all
 // that was polled: what is left of a partition that this process goes on with is
 // fetched again.
-func (s *Subscription) handle(ctx, work context.Context, r *round, fetches kgo.Fetches) error {
-	defer context.AfterFunc(ctx, r.hurry)()
+func (s *Subscription) handle(ctx context.Context, r *round, fetches kgo.Fetches) error {
 	var (
 		wg     sync.WaitGroup
 		mu     sync.Mutex
@@ -290,7 +297,7 @@ func (s *Subscription) handle(ctx, work context.Context, r *round, fetches kgo.F
 			return
 		}
 		wg.Go(func() {
-			rest, err := s.partition(work, r, p.Records)
+			rest, err := s.partition(ctx, r, p.Records)
 			last := p.Records[len(p.Records)-1].Offset
 			s.settings.Observe(Observation{What: ObservedLag, Topic: s.topic, Partition: p.Partition, Records: max(0, p.LastStableOffset-last-1) + int64(len(rest))})
 			mu.Lock()

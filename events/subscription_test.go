@@ -51,6 +51,7 @@ func TestARebalanceInTheMiddleOfABatchLosesNothing(t *testing.T) {
 			case <-ctx.Done():
 				return ctx.Err()
 			}
+			<-time.After(2 * time.Millisecond) // work, so that the rest is not done before the newcomer is in
 		}
 		return w.note(ctx, c)
 	}
@@ -364,7 +365,7 @@ func child(brokers, path string) int {
 	}
 	sub, err := events.SubscribeLinks(events.Settings{
 		Brokers: strings.Split(brokers, ","), Group: group, MaxPoll: 50,
-		Kafka: []kgo.Opt{kgo.SessionTimeout(time.Second), kgo.HeartbeatInterval(50 * time.Millisecond), kgo.AutoCommitInterval(20 * time.Millisecond)},
+		Kafka: []kgo.Opt{kgo.SessionTimeout(time.Second), kgo.HeartbeatInterval(50 * time.Millisecond), kgo.AutoCommitInterval(100 * time.Millisecond)},
 	}, func(_ context.Context, c events.LinkChange) error {
 		_, err := fmt.Fprintf(file, "%s %d\n", c.Link, c.Event.GetRevision())
 		return err

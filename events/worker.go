@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,13 +20,15 @@ var errStale = errors.New("not newer than what was handled")
 // round is one poll and what becomes of it. Whoever hurries it has what is in hand
 // finished and nothing more begun.
 type round struct {
-	once sync.Once
-	done chan struct{}
+	done  <-chan struct{}
+	hurry context.CancelFunc
 }
 
-func newRound() *round { return &round{done: make(chan struct{})} }
-
-func (r *round) hurry() { r.once.Do(func() { close(r.done) }) }
+// newRound is a round that is hurried, at the latest, when ctx ends.
+func newRound(ctx context.Context) *round {
+	ctx, cancel := context.WithCancel(ctx)
+	return &round{ctx.Done(), cancel}
+}
 
 func (r *round) hurried() bool {
 	select {

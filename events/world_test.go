@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func newWorld(t *testing.T, partitions int32) *world {
 	for _, topic := range events.Topics() {
 		names = append(names, topic.Name(""))
 	}
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, names...))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, names...), kfake.GroupMinSessionTimeout(100*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func change(t *testing.T, n int, revision uint64) *kgo.Record {
 	link := id(n)
 	record, err := events.LinkChangedRecord("", &eventspb.LinkChanged{
 		LinkId: link[:], WorkspaceId: link[:],
-		Address: &eventspb.Address{Host: "go.test", Slug: fmt.Sprint(n), SlugKey: fmt.Sprint(n)},
+		Address: &eventspb.Address{Host: "go.test", Slug: strconv.Itoa(n), SlugKey: strconv.Itoa(n)},
 		Version: revision, Revision: revision, Kind: eventspb.LinkChanged_KIND_UPDATED,
 		ChangedAt: &timestamppb.Timestamp{Seconds: 1796025600}, Destination: fmt.Sprintf("https://e.test/%d", revision), StatusCode: 302,
 	})
@@ -189,10 +190,16 @@ func change(t *testing.T, n int, revision uint64) *kgo.Record {
 // been made.
 func changes(t *testing.T, links, each int) []*kgo.Record {
 	t.Helper()
+	return changesFrom(t, links, 1, each)
+}
+
+// changesFrom are those with revisions from first to last.
+func changesFrom(t *testing.T, links, first, last int) []*kgo.Record {
+	t.Helper()
 	var records []*kgo.Record
-	for revision := range each {
+	for revision := first; revision <= last; revision++ {
 		for n := range links {
-			records = append(records, change(t, n, uint64(revision+1)))
+			records = append(records, change(t, n, uint64(revision)))
 		}
 	}
 	return records

@@ -1,4 +1,8 @@
-package events
+// Package ends says when a topic has been read to where it ended when reading began,
+// also where the last offsets hold nothing that a reader is ever told of.
+//
+// Ends are those of a reader of committed records. Not safe for concurrent use.
+package ends
 
 import (
 	"context"
@@ -10,9 +14,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ends are the partitions of a topic that have not been read to where they ended
+// Ends are the partitions of a topic that have not been read to where they ended
 // when reading began.
-type ends struct {
+type Ends struct {
 	topic string
 	open  map[int32]span
 }
@@ -20,30 +24,30 @@ type ends struct {
 // span is what is still to be read of a partition: next <= offset < end.
 type span struct{ next, end int64 }
 
-// readEnds asks for the ends as a reader sees them who reads committed records.
+// Read asks for the ends as a reader sees them who reads committed records.
 // A topic that is not there is an error.
-func readEnds(ctx context.Context, client *kgo.Client, topic string) (ends, error) {
+func Read(ctx context.Context, client *kgo.Client, topic string) (*Ends, error) {
 	admin := kadm.NewClient(client)
 	starts, err := admin.ListStartOffsets(ctx, topic)
 	if err != nil {
-		return ends{}, fmt.Errorf("asking where %s begins: %w", topic, err)
+		return nil, fmt.Errorf("asking where %s begins: %w", topic, err)
 	}
 	listed, err := admin.ListCommittedOffsets(ctx, topic)
 	if err != nil {
-		return ends{}, fmt.Errorf("asking where %s ends: %w", topic, err)
+		return nil, fmt.Errorf("asking where %s ends: %w", topic, err)
 	}
-	e := ends{topic: topic, open: map[int32]span{}}
+	e := &Ends{topic: topic, open: map[int32]span{}}
 	for partition, end := range listed[topic] {
 		start, ok := starts.Lookup(topic, partition)
 		if end.Err != nil || !ok || start.Err != nil {
-			return ends{}, fmt.Errorf("asking where partition %d of %s ends: %w", partition, topic, firstError(end.Err, start.Err))
+			return nil, fmt.Errorf("asking where partition %d of %s ends: %w", partition, topic, firstError(end.Err, start.Err))
 		}
 		if start.Offset < end.Offset {
 			e.open[partition] = span{start.Offset, end.Offset}
 		}
 	}
 	if len(listed[topic]) == 0 {
-		return ends{}, fmt.Errorf("there is no topic %s", topic)
+		return nil, fmt.Errorf("there is no topic %s", topic)
 	}
 	return e, nil
 }
@@ -57,8 +61,8 @@ func firstError(errs ...error) error {
 	return kerr.UnknownTopicOrPartition
 }
 
-// passed notes that a record was read.
-func (e ends) passed(partition int32, offset int64) {
+// Passed notes that a record was read.
+func (e *Ends) Passed(partition int32, offset int64) {
 	s, ok := e.open[partition]
 	if !ok {
 		return
@@ -70,19 +74,20 @@ func (e ends) passed(partition int32, offset int64) {
 	}
 }
 
-func (e ends) reached() bool { return len(e.open) == 0 }
+// Reached says whether nothing is left to be read.
+func (e *Ends) Reached() bool { return len(e.open) == 0 }
 
 // probeBytes is what a probe may be answered with: the broker sends a whole batch at
 // least, whatever the limit.
 const probeBytes = 1 << 16
 
-// probe finds out about partitions whose last offsets hold nothing to be seen:
+// Probe finds out about partitions whose last offsets hold nothing to be seen:
 // compaction has removed it, it was aborted, or a mark that ends a transaction is there.
 // A reader is not told of those offsets, and would wait for them for ever. So the broker
 // is asked for what is there from where the reader is: an answer without anything, or
 // with nothing to be seen up to the end, proves it.
-func (e ends) probe(ctx context.Context, client *kgo.Client) error {
-	if e.reached() {
+func (e *Ends) Probe(ctx context.Context, client *kgo.Client) error {
+	if e.Reached() {
 		return nil
 	}
 	listed, err := kadm.NewClient(client).ListTopics(ctx, e.topic)
@@ -99,7 +104,7 @@ func (e ends) probe(ctx context.Context, client *kgo.Client) error {
 		if err != nil {
 			return fmt.Errorf("asking for the end of partition %d of %s: %w", partition, e.topic, err)
 		}
-		e.passed(partition, next-1)
+		e.Passed(partition, next-1)
 	}
 	return nil
 }
@@ -132,4 +137,17 @@ func nothingUpTo(ctx context.Context, leader *kgo.Broker, topic kadm.TopicDetail
 		return next, nil
 	}
 	return s.next, nil // the reader is going to see it, whatever it is
+}
+
+// Begin says where reading begins, for those partitions that are read at all. What is
+// before does not have to be read.
+func (e *Ends) Begin(starts map[int32]int64) {
+	for partition := range e.open {
+		start, read := starts[partition]
+		if !read {
+			delete(e.open, partition)
+			continue
+		}
+		e.Passed(partition, start-1)
+	}
 }
