@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -130,7 +131,7 @@ func TestTailShowsChangesAsPeopleReadThem(t *testing.T) {
 	if err := json.Unmarshal([]byte(line), &at); err != nil {
 		t.Fatal(err)
 	}
-	got := w.run(t, "tail", "--partition", fmt.Sprint(at.Partition), "--from", fmt.Sprint(at.Offset), "--limit", "1")
+	got := w.run(t, "tail", "--partition", strconv.Itoa(at.Partition), "--from", strconv.Itoa(at.Offset), "--limit", "1")
 	if got[0] != line {
 		t.Errorf("at the offset of\n%s\nthere is\n%s", line, got[0])
 	}
