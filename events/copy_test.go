@@ -105,7 +105,7 @@ func TestACopyOfNoTopicIsAnError(t *testing.T) {
 	s := w.copySettings()
 	s.TopicPrefix = "nobody."
 	c, err := events.NewCopy(s, w.note)
-	if err := start(t, c, err).end(t); err == nil || !strings.Contains(err.Error(), "nobody.linkstream.links.changelog.v1") {
+	if err := start(t, c, err).end(t); err == nil || !strings.Contains(err.Error(), "there is no topic nobody.linkstream.links.changelog.v1") {
 		t.Errorf("Run returned %v", err)
 	}
 	s.Group = group

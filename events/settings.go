@@ -31,7 +31,8 @@ type Settings struct {
 	Versions Versions
 	// DeadLetter is given each record that could not be decoded or handled. When it
 	// returns nil, the record is passed over. Without it Run ends with the error and the
-	// record stays to be read: nothing is skipped silently.
+	// record stays to be read: nothing is skipped silently. It may get a record again, as a
+	// handler may.
 	DeadLetter func(context.Context, Dead) error
 	// Observe is told what happens, for metrics. It is called by several goroutines and
 	// must not block.

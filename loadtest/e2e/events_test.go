@@ -154,8 +154,10 @@ func (s *stack) rebuilt(t *testing.T) {
 		}
 	}
 	s.eventually(t, 30*time.Second, "events rebuild prints the links that the API lists", func(ctx context.Context) error {
-		text, err := s.events(ctx, "rebuild").Output()
-		if err != nil {
+		cmd := s.events(ctx, "rebuild")
+		text, err := cmd.Output()
+		// 3: without the records that another chapter has written and that do not decode.
+		if err != nil && cmd.ProcessState.ExitCode() != 3 {
 			return err
 		}
 		got := map[string]state{}

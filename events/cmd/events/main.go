@@ -29,11 +29,15 @@ events tail --help and events rebuild --help list the flags, with examples.
                              brokers of the local stack that runs in this folder (.local/dev.env).
   LINKSTREAM_TOPIC_PREFIX    put before every topic's name (or --prefix)
 
-Exit codes: 0 done or stopped with Ctrl-C, 1 something went wrong, 2 the command line or a setting is wrong.
+Exit codes: 0 done or stopped with Ctrl-C, 1 something went wrong, 2 the command line or a setting is wrong,
+3 everything is printed, and records were passed over that do not decode.
 `
 
 // usageError is a mistake in the command line or in a setting.
 type usageError struct{ error }
+
+// passedOverError says that the output is whole but for records that do not decode.
+type passedOverError struct{ error }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -43,10 +47,14 @@ func main() {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "events:", err)
-	if errors.As(err, new(usageError)) {
+	switch {
+	case errors.As(err, new(usageError)):
 		os.Exit(2)
+	case errors.As(err, new(passedOverError)):
+		os.Exit(3)
+	default:
+		os.Exit(1)
 	}
-	os.Exit(1)
 }
 
 func run(ctx context.Context, environ, args []string, stdout io.Writer) error {

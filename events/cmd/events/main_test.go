@@ -210,6 +210,16 @@ func TestRebuildPrintsTheLinksThatThereAre(t *testing.T) {
 	}
 }
 
+func TestRebuildPassesOverWhatDoesNotDecodeAndSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.produce(t, link(t, 1, 1, created, "one"), &kgo.Record{Topic: string(events.LinksChangelog), Key: []byte("?"), Value: []byte("?")})
+	var out bytes.Buffer
+	err := run(t.Context(), []string{"LINKSTREAM_KAFKA_BROKERS=" + w.brokers}, []string{"rebuild"}, &out)
+	if !errors.As(err, new(passedOverError)) || !strings.Contains(err.Error(), "records were passed over (1)") || !strings.Contains(out.String(), `"title":"one"`) {
+		t.Errorf("%v, printed %s", err, out.String())
+	}
+}
+
 func TestMistakesAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	check := func(want string, usage bool, environ []string, args ...string) {

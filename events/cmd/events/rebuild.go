@@ -28,7 +28,7 @@ left out.
   events rebuild > links.jsonl
   events rebuild --format csv --workspace 019acf12-dc00-7000-8000-000000000002 > links.csv
 
-In CSV, a value that a spreadsheet would take for a formula has an apostrophe before it.
+A record that does not decode is passed over; then everything else is printed, and the exit code is 3. In CSV, a value that a spreadsheet would take for a formula has an apostrophe before it.
 
 `
 
@@ -55,7 +55,7 @@ func runRebuild(ctx context.Context, environ, args []string, stdout io.Writer) e
 		return err
 	}
 	client.Close() // somebody answers
-	links, err := allLinks(ctx, where, workspace)
+	links, passedOver, err := allLinks(ctx, where, workspace)
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,25 @@ func runRebuild(ctx context.Context, environ, args []string, stdout io.Writer) e
 	} else {
 		err = writeLines(out, links)
 	}
-	return errors.Join(err, flush(out))
+	if err := errors.Join(err, flush(out)); err != nil {
+		return err
+	}
+	if len(passedOver) > 0 {
+		first := passedOver[0]
+		return passedOverError{fmt.Errorf("records were passed over (%d), the first at offset %d of partition %d: %w", len(passedOver), first.Record.Offset, first.Record.Partition, first.Err)}
+	}
+	return nil
 }
 
 // allLinks are the live links in the order of their ids, as of some moment after the
-// call.
-func allLinks(ctx context.Context, where source, workspace *events.ID) ([]*eventspb.LinkChanged, error) {
+// call, and the records that do not decode.
+func allLinks(ctx context.Context, where source, workspace *events.ID) (links []*eventspb.LinkChanged, passedOver []events.Dead, err error) {
 	newest := map[events.ID]*eventspb.LinkChanged{}
-	following, err := events.NewCopy(events.Settings{Brokers: where.brokers, TopicPrefix: where.prefix},
+	aside := func(_ context.Context, d events.Dead) error {
+		passedOver = append(passedOver, d)
+		return nil
+	}
+	following, err := events.NewCopy(events.Settings{Brokers: where.brokers, TopicPrefix: where.prefix, DeadLetter: aside},
 		func(_ context.Context, c events.LinkChange) error {
 			switch {
 			case c.Event == nil:
@@ -83,7 +94,7 @@ func allLinks(ctx context.Context, where source, workspace *events.ID) ([]*event
 			return nil
 		})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -99,14 +110,15 @@ func allLinks(ctx context.Context, where source, workspace *events.ID) ([]*event
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	maps.DeleteFunc(newest, func(_ events.ID, ev *eventspb.LinkChanged) bool {
 		return ev.GetKind() == eventspb.LinkChanged_KIND_DELETED || !matches(workspace, ev.GetWorkspaceId())
 	})
-	return slices.SortedFunc(maps.Values(newest), func(a, b *eventspb.LinkChanged) int {
+	links = slices.SortedFunc(maps.Values(newest), func(a, b *eventspb.LinkChanged) int {
 		return bytes.Compare(a.GetLinkId(), b.GetLinkId())
-	}), nil
+	})
+	return links, passedOver, nil
 }
 
 // notState are fields that are about a change and not about the link.

@@ -24,6 +24,7 @@ const tailAbout = `usage: events tail [flags]
 
 Shows changes of links, one JSON object a line, as they come. With --clicks, clicks. The address of a visitor is
 personal data and left out unless you ask for it. Links are not ordered against each other; the lines of one link are.
+A tombstone does not say whose link it was: --workspace leaves it out. What does not decode is always shown.
 
   events tail                                            from now on
   events tail --from 15m                                 of the last 15 minutes, and on

@@ -6,6 +6,7 @@ package ends
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -38,6 +39,9 @@ func Read(ctx context.Context, client *kgo.Client, topic string) (*Ends, error) 
 	}
 	e := &Ends{topic: topic, open: map[int32]span{}}
 	for partition, end := range listed[topic] {
+		if errors.Is(end.Err, kerr.UnknownTopicOrPartition) {
+			return nil, fmt.Errorf("there is no topic %s: %w", topic, end.Err)
+		}
 		start, ok := starts.Lookup(topic, partition)
 		if end.Err != nil || !ok || start.Err != nil {
 			return nil, fmt.Errorf("asking where partition %d of %s ends: %w", partition, topic, firstError(end.Err, start.Err))
