@@ -11,6 +11,9 @@ REDOCLY_VERSION        := 2.77.0
 REDOC_VERSION          := 2.5.4
 REDOC_SHA256           := dcaf76612bc4a3fbcc923a8966dee2f6146a5f32e5ce1b6f02dd60cbbf89500b
 SCHEMATHESIS_VERSION   := 4.32.5
+PROTOBUFJS_VERSION     := 8.8.1
+ASYNCAPI_SPECS_VERSION := 6.11.1
+ASYNCAPI_SPECS_SHA256  := 01af8744dc33c0c7eb2e908f6a955319ee58b70ecadc9387d1aeb16c0cd28928
 
 REGIONS  ?= fra ash
 EDGES    ?= 1
@@ -30,6 +33,8 @@ OAPI_CODEGEN := $(ROOT)/bin/oapi-codegen-$(OAPI_CODEGEN_VERSION)
 REDOCLY := $(ROOT)/bin/redocly-$(REDOCLY_VERSION)/node_modules/.bin/redocly
 SCHEMATHESIS := $(ROOT)/bin/schemathesis-$(SCHEMATHESIS_VERSION)/bin/schemathesis
 REDOC   := $(ROOT)/bin/redoc-$(REDOC_VERSION)
+PROTOBUFJS := $(ROOT)/bin/protobufjs-$(PROTOBUFJS_VERSION)/node_modules
+ASYNCAPI_SCHEMA := $(ROOT)/bin/asyncapi-specs-$(ASYNCAPI_SPECS_VERSION)/schemas/3.0.0-without-$$id.json
 
 # The race detector needs cgo and a C compiler; without them the tests still run.
 RACE := $(shell if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then echo -race; fi)
@@ -48,7 +53,7 @@ install: ## install what is missing: Postgres, Redis (apt or brew), libchdb (npm
 build: web ## build every program into .local/bin
 	@mkdir -p $(BIN)
 	@echo "building the programs"
-	@go build -o $(BIN)/ ./compose/local/cmd/... ./migrations/cmd/... ./loadtest/cmd/... $(foreach s,$(SERVICES),./services/$(s)/cmd/$(s))
+	@go build -o $(BIN)/ ./compose/local/cmd/... ./events/cmd/... ./migrations/cmd/... ./loadtest/cmd/... $(foreach s,$(SERVICES),./services/$(s)/cmd/$(s))
 
 .PHONY: web
 web: $(WEB)/dist/index.html ## build the dashboard's web app
@@ -80,9 +85,10 @@ migrate: ## apply what is missing to the databases and topics named by LINKSTREA
 test: install build test-go test-web e2e ## install what is missing and run every test
 
 .PHONY: test-go
-test-go: install build ## unit, contract and store tests of all modules
+test-go: install build $(PROTOBUFJS) $(dir $(ASYNCAPI_SCHEMA)) ## unit, contract and store tests of all modules
 	@# allocations and hit rates are measured without the race detector, which adds its own and drops samples
 	go test -run 'Budget|Allocate|Crawl' ./events/... ./services/internal/address ./services/redirect/...
+	LINKSTREAM_TEST_PROTOBUFJS=$(PROTOBUFJS) LINKSTREAM_TEST_ASYNCAPI_SCHEMA='$(ASYNCAPI_SCHEMA)' \
 	LINKSTREAM_TEST_CLICKHOUSE_BIN=$(BIN)/clickhouse go test $(RACE) -timeout 10m $(foreach m,$(filter-out loadtest,$(MODULES)),./$(m)/...) $$(go list ./loadtest/... | grep -v /e2e)
 
 .PHONY: test-web
@@ -132,6 +138,8 @@ lint: $(GOLANGCI) $(BUF) $(REDOCLY) ## golangci-lint in every module, buf and re
 .PHONY: generate
 generate: $(BUF) $(OAPI_CODEGEN) bin/protoc-gen-go bin/protoc-gen-connect-go ## generated code: protobuf, OpenAPI and its Go client
 	@cd schemas && $(BUF) generate
+	@# what is registered: the same schemas as proto3, which means the same and every registry can read
+	@for m in link_changed click; do sed -e 's/^edition = "2023";/syntax = "proto3";/' -e '/^option features.field_presence = IMPLICIT;$$/d' schemas/linkstream/events/v1/$$m.proto > migrations/registry/$$m.proto; done
 	@mkdir -p $(BIN)
 	@go run ./services/links/cmd/links openapi > $(BIN)/links.openapi.json
 	@go run ./services/analytics/cmd/analytics openapi > $(BIN)/analytics.openapi.json
@@ -146,7 +154,7 @@ BASE   := $(shell if [ "$(LANDED)" = "$$(git rev-parse HEAD)" ]; then git rev-pa
 
 .PHONY: verify
 verify: generate ## generated code, go.mod and go.work are current, modules build alone, schemas do not break
-	@git diff --exit-code -- schemas/openapi.json '*.pb.go' '*.connect.go' '*.gen.go' || { echo "generated code is not current: run make generate and commit" >&2; exit 1; }
+	@git diff --exit-code -- schemas/openapi.json migrations/registry '*.pb.go' '*.connect.go' '*.gen.go' || { echo "generated code is not current: run make generate and commit" >&2; exit 1; }
 	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff && GOWORK=off go build ./...) || { echo "$$m does not stand alone: run go mod tidy in it" >&2; exit 1; }; done
 	@if git cat-file -e $(BASE):schemas/buf.yaml 2>/dev/null; then cd schemas && $(BUF) breaking --against "../.git#ref=$(BASE),subdir=schemas"; fi
 	@changed=$$(git diff --name-only --diff-filter=MD $(BASE) -- 'migrations/*.sql'); if [ -n "$$changed" ]; then echo "landed migrations changed: $$changed" >&2; exit 1; fi
@@ -187,6 +195,18 @@ $(REDOC)/bundles/redoc.standalone.js:
 	@cd $(REDOC) && npm pack --silent redoc@$(REDOC_VERSION) >/dev/null && tar xzf redoc-$(REDOC_VERSION).tgz --strip-components=1 package/bundles package/LICENSE && rm redoc-$(REDOC_VERSION).tgz
 	@[ "$$(node -p 'crypto.createHash("sha256").update(fs.readFileSync("$@")).digest("hex")')" = $(REDOC_SHA256) ] || { rm -f $@; echo "redoc $(REDOC_VERSION) is not what it was" >&2; exit 1; }
 	@touch $@
+
+$(PROTOBUFJS):
+	@echo "installing protobufjs $(PROTOBUFJS_VERSION)"
+	@npm install --prefix bin/protobufjs-$(PROTOBUFJS_VERSION) --no-audit --no-fund --loglevel=error protobufjs@$(PROTOBUFJS_VERSION) >/dev/null
+
+$(dir $(ASYNCAPI_SCHEMA)):
+	@echo "fetching the AsyncAPI schema $(ASYNCAPI_SPECS_VERSION)"
+	@mkdir -p bin/.install
+	@cd bin/.install && npm pack --silent @asyncapi/specs@$(ASYNCAPI_SPECS_VERSION) >/dev/null
+	@cd bin/.install && [ "$$(openssl dgst -sha256 -r asyncapi-specs-$(ASYNCAPI_SPECS_VERSION).tgz | cut -d' ' -f1)" = $(ASYNCAPI_SPECS_SHA256) ] || { rm -f asyncapi-specs-*.tgz; echo "@asyncapi/specs $(ASYNCAPI_SPECS_VERSION) is not what it was" >&2; exit 1; }
+	@mkdir -p $(ROOT)/bin/asyncapi-specs-$(ASYNCAPI_SPECS_VERSION)
+	@cd bin/asyncapi-specs-$(ASYNCAPI_SPECS_VERSION) && tar xzf $(ROOT)/bin/.install/asyncapi-specs-$(ASYNCAPI_SPECS_VERSION).tgz --strip-components=1 'package/schemas/3.0.0-without-$$id.json' package/LICENSE && rm $(ROOT)/bin/.install/asyncapi-specs-$(ASYNCAPI_SPECS_VERSION).tgz
 
 $(SCHEMATHESIS):
 	@command -v python3 >/dev/null || { echo "python3 is missing" >&2; exit 1; }

@@ -17,7 +17,7 @@ import (
 // TestWholeSystem is one story in chapters on one stack, because starting it is
 // what takes long. Each chapter makes its own links.
 //
-// Guards I11, I30, I50, I52.
+// Guards I11, I30, I50, I52, I56.
 func TestWholeSystem(t *testing.T) {
 	s := newStack(t)
 	if got := len(s.edges()); got != 4 {
@@ -29,6 +29,7 @@ func TestWholeSystem(t *testing.T) {
 	t.Run("a thousand redirects are a thousand clicks", s.thousand)
 	t.Run("HEAD is no click", s.head)
 	t.Run("bad input stores nothing", s.badInput)
+	t.Run("another team sees changes and clicks", s.tailed)
 	t.Run("undecodable records go to the dead topics", s.poison)
 	t.Run("a killed process is back within a second", s.killed)
 	t.Run("what an edge answered is counted once, whatever is killed", s.killedUnderLoad)
@@ -40,6 +41,7 @@ func TestWholeSystem(t *testing.T) {
 	t.Run("a pre-warmed link is in every memory", s.prewarmed)
 	t.Run("a purge needs nothing but links and the edges", s.purgedAlone)
 	t.Run("the ledger adds up", s.ledger)
+	t.Run("the changelog rebuilds what the API lists", s.rebuilt)
 	t.Run("the dashboard and the API share an address", s.dashboard)
 	t.Run("a foreign tester finds nothing", s.foreign)
 	t.Run("malformed settings stop the start with a list", s.settings)

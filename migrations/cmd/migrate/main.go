@@ -39,6 +39,8 @@ again changes nothing.
   LINKSTREAM_KAFKA_BROKERS      for topics      host:port,host:port
   LINKSTREAM_TOPIC_PREFIX       for topics      put before every topic's name (default none)
   LINKSTREAM_TOPIC_REPLICATION  for topics      copies of each partition (default 1)
+  LINKSTREAM_SCHEMA_REGISTRY_URL                for topics      http://user:password@host:port of a schema registry, where the
+                                                schemas are registered (default none)
 `
 
 // step is one thing to migrate and what it needs.
@@ -56,6 +58,7 @@ type config struct {
 	KafkaBrokers      []string `env:"KAFKA_BROKERS"`
 	TopicPrefix       string   `env:"TOPIC_PREFIX"`
 	TopicReplication  int16    `env:"TOPIC_REPLICATION" envDefault:"1"`
+	SchemaRegistryURL string   `env:"SCHEMA_REGISTRY_URL"`
 }
 
 func main() {
@@ -145,6 +148,12 @@ func checkTopics(c config) error {
 	if c.TopicReplication < 1 {
 		errs = append(errs, errors.New("LINKSTREAM_TOPIC_REPLICATION must be at least 1"))
 	}
+	if c.SchemaRegistryURL != "" {
+		u, err := url.Parse(c.SchemaRegistryURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			errs = append(errs, errors.New("LINKSTREAM_SCHEMA_REGISTRY_URL must be a URL, for instance http://127.0.0.1:8081"))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -209,6 +218,13 @@ func topics(ctx context.Context, c config) ([]string, error) {
 	created, err := migrations.CreateTopics(ctx, client, c.TopicPrefix, c.TopicReplication)
 	for i, name := range created {
 		created[i] = "topic " + name
+	}
+	if err != nil || c.SchemaRegistryURL == "" {
+		return created, err
+	}
+	subjects, err := migrations.RegisterSchemas(ctx, c.SchemaRegistryURL, c.TopicPrefix)
+	for _, subject := range subjects {
+		created = append(created, "schema "+subject)
 	}
 	return created, err
 }

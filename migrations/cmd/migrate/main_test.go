@@ -15,7 +15,7 @@ func TestEveryBadSettingIsNamedBeforeAnythingIsMigrated(t *testing.T) {
 		if err == nil || out.Len() > 0 {
 			t.Fatalf("%s: %v, printed %q", what, err, out.String())
 		}
-		for _, name := range []string{"POSTGRES_URL", "CLICKHOUSE_URL", "KAFKA_BROKERS", "TOPIC_REPLICATION"} {
+		for _, name := range []string{"POSTGRES_URL", "CLICKHOUSE_URL", "KAFKA_BROKERS", "TOPIC_REPLICATION", "SCHEMA_REGISTRY_URL"} {
 			wanted := false
 			for _, w := range want {
 				wanted = wanted || w == name
@@ -34,7 +34,7 @@ func TestEveryBadSettingIsNamedBeforeAnythingIsMigrated(t *testing.T) {
 	check("topics", nil, "KAFKA_BROKERS")
 	check("all", []string{
 		"LINKSTREAM_POSTGRES_URL=postgres://u:secret@host:port/x", "LINKSTREAM_CLICKHOUSE_URL=http://u:secret@host:port/x",
-		"LINKSTREAM_KAFKA_BROKERS=nowhere", "LINKSTREAM_TOPIC_REPLICATION=0",
-	}, "POSTGRES_URL", "CLICKHOUSE_URL", "KAFKA_BROKERS", "TOPIC_REPLICATION")
+		"LINKSTREAM_KAFKA_BROKERS=nowhere", "LINKSTREAM_TOPIC_REPLICATION=0", "LINKSTREAM_SCHEMA_REGISTRY_URL=u:secret@host",
+	}, "POSTGRES_URL", "CLICKHOUSE_URL", "KAFKA_BROKERS", "TOPIC_REPLICATION", "SCHEMA_REGISTRY_URL")
 	check("clickhouse", []string{"LINKSTREAM_CLICKHOUSE_URL=http://127.0.0.1:8123/"}, "CLICKHOUSE_URL")
 }
