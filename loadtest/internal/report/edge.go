@@ -49,8 +49,10 @@ type EdgeRun struct {
 	// machine shifts it less.
 	PerCPU paired.Ratios `json:"ratio_per_cpu_second"`
 	Hits   Waits         `json:"l1_hits"`
-	Mix    Mix           `json:"mix"`
-	Clicks Clicks        `json:"clicks"`
+	// Reference is nginx' latency at the same rate.
+	Reference Microseconds `json:"nginx_latency_us"`
+	Mix       Mix          `json:"mix"`
+	Clicks    Clicks       `json:"clicks"`
 	// Gaps is how often the edge could not rely on its memory, because heartbeats
 	// came late. It then asks the origin, which does not know these links.
 	Gaps int `json:"gaps"`
@@ -198,6 +200,7 @@ func (r *EdgeRun) Print(w io.Writer) {
 		r.Ratio.Median, r.Ratio.Min, r.Ratio.Max, r.PerCPU.Median, r.PerCPU.Min, r.PerCPU.Max)
 	fmt.Fprintf(w, "\n  from memory, %.0f/s, open loop in bursts: %s\n", r.Hits.Rate, r.Hits.Latency)
 	r.Hits.print(w)
+	fmt.Fprintf(w, "    nginx at the same rate: %s\n", r.Reference)
 	fmt.Fprintf(w, "\n  mix,         %.0f/s, open loop in bursts: %s\n", r.Mix.Rate, r.Mix.Latency)
 	r.Mix.print(w)
 	fmt.Fprintf(w, "    meant for l1:     %s\n    meant for l2:     %s\n    meant for origin: %s\n", r.Mix.ByL1, r.Mix.ByL2, r.Mix.ByOrigin)
@@ -233,14 +236,14 @@ func (e *Edge) table() string {
 	fmt.Fprintf(&b, "# The edge against nginx, by number of links\n\n"+
 		"- commit %s, %s\n- %s\n- `%s`\n- %d connections; latencies in µs, open loop in bursts of %d, hits at half of the maximum rate and the mix at a quarter, from the time a request was due\n\n",
 		e.Commit, e.Started.Format(time.RFC3339), e.Machine, e.Command, e.Connections, e.Burst)
-	b.WriteString("| links | warm | edge/s | nginx/s | ratio (range) | ratio by CPU | L1 hits p50 / p95 / p99 / p99.9 | mix L1 / L2 / origin % | mix p50 / p95 / p99 / p99.9 | edge RSS MB (L1) |\n" +
-		"|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| links | warm | edge/s | nginx/s | ratio (range) | ratio by CPU | L1 hits p50 / p95 / p99 / p99.9 | nginx, the same | mix L1 / L2 / origin % | mix p50 / p95 / p99 / p99.9 | edge RSS MB (L1) |\n" +
+		"|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for i := range e.Runs {
 		r := &e.Runs[i]
 		edge, nginx := r.rates()
-		fmt.Fprintf(&b, "| %d | %d | %.0f | %.0f | %.3f (%.3f to %.3f) | %.3f | %s | %.2f / %.2f / %.2f | %s | %.0f (%.0f) |\n",
+		fmt.Fprintf(&b, "| %d | %d | %.0f | %.0f | %.3f (%.3f to %.3f) | %.3f | %s | %s | %.2f / %.2f / %.2f | %s | %.0f (%.0f) |\n",
 			r.Links, r.Warm, paired.Median(edge), paired.Median(nginx), r.Ratio.Median, r.Ratio.Min, r.Ratio.Max, r.PerCPU.Median,
-			r.Hits.Latency.cells(), 100*r.Mix.L1, 100*r.Mix.L2, 100*r.Mix.Origin, r.Mix.Latency.cells(), r.MemoryMB, r.L1MemoryMB)
+			r.Hits.Latency.cells(), r.Reference.cells(), 100*r.Mix.L1, 100*r.Mix.L2, 100*r.Mix.Origin, r.Mix.Latency.cells(), r.MemoryMB, r.L1MemoryMB)
 	}
 	return b.String()
 }

@@ -303,7 +303,24 @@ func (r *edgeRun) hits(ctx context.Context) error {
 	fmt.Fprintf(r.progress, "%d links: %.0f requests a second, from memory, for %v\n", r.result.Links, rate, r.Duration)
 	waits, _, err := r.open(ctx, rate, asks)
 	r.result.Hits = waits
-	return err
+	if err != nil {
+		return err
+	}
+	return r.reference(ctx, rate, len(asks))
+}
+
+// reference measures the same of nginx, at the same rate: what is in both is the
+// load's, the machine's and the kernel's.
+func (r *edgeRun) reference(ctx context.Context, rate float64, n int) error {
+	fmt.Fprintf(r.progress, "%d links: %.0f requests a second to nginx, for %v\n", r.result.Links, rate, r.Duration)
+	measured, err := load.Open{
+		Addr: r.rig.NginxAddr(), Host: rig.Domain, Connections: connections, Rate: rate, Asks: make([]load.Ask, n),
+	}.Run(ctx)
+	if err != nil {
+		return err
+	}
+	r.result.Reference = report.QuantilesOf(measured.All())
+	return nil
 }
 
 // mix measures the latency when a part is in no memory: links that nobody asked

@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	// step is how much is wiped or prepared without a pause: others share the core.
+	// step is what files are made of, in size and in writing.
 	step = 256 << 10
+	// stretch is how much is wiped or prepared without a pause: an event loop may share
+	// the processor, and waits for it.
+	stretch = 32 << 10
 	// lockEvery is the pause between two tries to get the lock.
 	lockEvery = 50 * time.Millisecond
 )
@@ -80,8 +83,8 @@ func openMapped(path string, size int) (_ []byte, err error) {
 
 // prepare takes the page faults of a mapping ahead of its use, step by step.
 func prepare(mem []byte) error {
-	for off := 0; off < len(mem); off += step {
-		if err := populate(mem[off:min(off+step, len(mem))]); err != nil {
+	for off := 0; off < len(mem); off += stretch {
+		if err := populate(mem[off:min(off+stretch, len(mem))]); err != nil {
 			return err
 		}
 		runtime.Gosched()
@@ -92,8 +95,8 @@ func prepare(mem []byte) error {
 // wipe overwrites what a segment held: clicks have addresses, which must not stay
 // longer than they are needed. It takes the page faults of the next use as well.
 func wipe(mem []byte) {
-	for off := 0; off < len(mem); off += step {
-		clear(mem[off:min(off+step, len(mem))])
+	for off := 0; off < len(mem); off += stretch {
+		clear(mem[off:min(off+stretch, len(mem))])
 		runtime.Gosched()
 	}
 }
