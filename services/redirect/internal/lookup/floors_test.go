@@ -59,7 +59,7 @@ func TestFloorsDroppedEarlyCostTheirShardAQuestion(t *testing.T) {
 		r.mu.Unlock()
 		r.wait(time.Second)
 		l := r.edge.lookup
-		defer l.l1.cache.Close()
+		defer r.end()
 		find := func(slug string) Source {
 			_, source, err := l.Find(ctx, []byte(linkcache.Key("s.test", slug)), time.Now())
 			if err != nil {

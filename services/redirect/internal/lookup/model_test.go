@@ -136,16 +136,7 @@ func play(t *testing.T, schedule []string) (wrong string) {
 		if wrong == "" && len(r.found) > 0 {
 			wrong = "in the end: " + strings.Join(r.found, "; ")
 		}
-		for _, e := range r.edges {
-			e.stop()
-		}
-		r.probing.Wait()
-		for _, e := range r.edges {
-			e.lookup.seconds.running.Wait()
-			e.lookup.flights.running.Wait()
-			e.lookup.probes.running.Wait()
-			e.lookup.l1.cache.Close()
-		}
+		r.end()
 	})
 	return wrong
 }

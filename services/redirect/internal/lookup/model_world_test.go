@@ -118,6 +118,20 @@ func newRegion() *region {
 	return r
 }
 
+// end stops every edge there was.
+func (r *region) end() {
+	for _, e := range r.edges {
+		e.stop()
+	}
+	r.probing.Wait()
+	for _, e := range r.edges {
+		e.lookup.seconds.running.Wait()
+		e.lookup.flights.running.Wait()
+		e.lookup.probes.running.Wait()
+		e.lookup.l1.cache.Close()
+	}
+}
+
 // startEdge starts a process which knows nothing.
 func (r *region) startEdge() {
 	origin := &OriginClient{rpc: asOrigin{r}, http: &http.Client{}}
