@@ -75,9 +75,10 @@ func (e *engine) serve(ctx context.Context, end func()) error {
 	}
 	ended := make(chan struct{})
 	go func() { running.Wait(); close(ended) }()
+	// What the loops have started has ended when they have, but for its last steps.
+	defer e.waiting.Wait()
 	finish := func() {
 		end()
-		e.waiting.Wait()
 		e.tell(letter{kind: letterEnd})
 		<-ended
 	}
@@ -98,7 +99,6 @@ func (e *engine) serve(ctx context.Context, end func()) error {
 		return errCutOff
 	}
 	end() // somebody may have left without waiting for an answer
-	e.waiting.Wait()
 	return nil
 }
 

@@ -31,6 +31,11 @@ type loop struct {
 	epoll  int
 	file   *os.File // the epoll
 	poller syscall.RawConn
+	look   func(uintptr) bool // whether there are events: made once, what it finds is in found
+	found  struct {
+		n   int
+		err error
+	}
 	busy   int // turns since others had one
 	wake   int // eventfd: there is mail
 	timer  int
@@ -43,6 +48,7 @@ type loop struct {
 	accepts  bool // the listener is among what epoll watches
 	stopping bool
 	over     bool
+	waiting  int // requests that have left the loop and are not back
 
 	now     time.Time
 	mono    int64 // now, see engine.since
@@ -84,6 +90,7 @@ type letter struct {
 
 func newLoop(e *engine) (*loop, error) {
 	l := &loop{engine: e, epoll: -1, wake: -1, timer: -1, worker: e.handler.Worker(), in: make([]byte, maxHead+maxBody+64<<10)}
+	l.look = func(uintptr) bool { return l.looks() }
 	var err error
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("making an epoll: %w", err)
@@ -161,7 +168,14 @@ func (l *loop) post(m letter) {
 // until the runtime's monitor takes it away, eight thousand times a second under half of
 // the load that it can take (measured; the monitor alone took 12 % of the core).
 func (l *loop) run() error {
-	for !l.over {
+	defer func() {
+		for _, c := range l.conns {
+			if c != nil {
+				l.close(c)
+			}
+		}
+	}()
+	for !l.over || l.waiting > 0 {
 		n, err := l.wait()
 		if err != nil {
 			return fmt.Errorf("waiting for requests: %w", err)
@@ -179,38 +193,35 @@ func (l *loop) run() error {
 			return nil
 		}
 	}
-	for _, c := range l.conns {
-		if c != nil {
-			l.close(c)
-		}
-	}
 	return nil
 }
 
 // wait returns how many events there are. It looks before it sleeps, and where there is
 // always something, it lets others have a turn now and then: they run on no other
 // processor where there is one.
-func (l *loop) wait() (n int, err error) {
-	look := func(uintptr) bool {
-		for {
-			n, err = unix.EpollWait(l.epoll, l.events[:], 0)
-			if !errors.Is(err, unix.EINTR) {
-				return n > 0 || err != nil
-			}
-		}
+func (l *loop) wait() (int, error) {
+	if l.busy >= turnsInARow {
+		l.busy = 0
+		runtime.Gosched()
 	}
-	if look(0) || len(l.again) > 0 {
-		if l.busy++; l.busy >= turnsInARow {
-			l.busy = 0
-			runtime.Gosched()
-		}
-		return n, err
+	if l.looks() || len(l.again) > 0 {
+		l.busy++
+		return l.found.n, l.found.err
 	}
 	l.busy = 0
-	if failed := l.poller.Read(look); failed != nil {
-		return 0, failed
+	if err := l.poller.Read(l.look); err != nil {
+		return 0, err
 	}
-	return n, err
+	return l.found.n, l.found.err
+}
+
+func (l *loop) looks() bool {
+	for {
+		l.found.n, l.found.err = unix.EpollWait(l.epoll, l.events[:], 0)
+		if !errors.Is(l.found.err, unix.EINTR) {
+			return l.found.n > 0 || l.found.err != nil
+		}
+	}
 }
 
 // goOn reads on where the last turn has left something.
@@ -306,6 +317,7 @@ func (l *loop) deliver() {
 		m := &l.inbox[i]
 		switch m.kind {
 		case letterAnswer:
+			l.waiting--
 			l.answered(m)
 		case letterConn:
 			l.adopt(m.conn)

@@ -117,6 +117,11 @@ func (l *loop) serve(c *conn, data []byte) {
 		}
 		if !l.worker.Answer(l.engine.lifetime, &l.req, &l.res) {
 			l.finish(c, from)
+			if l.over { // nobody can be asked any more
+				c.ends = true
+				return
+			}
+			l.waiting++
 			c.busy = true
 			c.keep(data[size:])
 			whole := append([]byte(nil), data[:size]...)
