@@ -192,8 +192,8 @@ func TestTargetHosts(t *testing.T) {
 func TestHostsAreShownAsWhatTheyAre(t *testing.T) {
 	check := func(host, want string) {
 		t.Helper()
-		if got := string(appendDisplay(nil, host)); got != want {
-			t.Errorf("appendDisplay(%q) = %q, want %q", host, got, want)
+		if got := display(host); got != want {
+			t.Errorf("display(%q) = %q, want %q", host, got, want)
 		}
 	}
 	check("e.test", "e.test")

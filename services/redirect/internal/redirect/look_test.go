@@ -36,7 +36,7 @@ func TestAPreviewShowsWhereALinkLeads(t *testing.T) {
 		if r.header["Cache-Control"] != "private, no-store" || r.header["X-Robots-Tag"] != "noindex" || !strings.HasPrefix(r.header["Server-Timing"], "cache;desc=") {
 			t.Errorf("%s: %v", path, r.header)
 		}
-		for _, want := range []string{"www.example.com:8443", "s.test/a/b", "29 November 2025", `href="/a/b"`} {
+		for _, want := range []string{"www.<wbr>example.<wbr>com:8443<", "s.test/a/b", "29 November 2025", `href="/a/b"`} {
 			if !strings.Contains(r.body, want) {
 				t.Errorf("%s: the page lacks %q", path, want)
 			}
