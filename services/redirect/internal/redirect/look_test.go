@@ -24,6 +24,7 @@ func made(r *linkcache.Record) {
 	r.LinkID = [16]byte{0x01, 0x9a, 0xcf, 0x12, 0xdc, 0x00, 0x70, 0x00, 0x80}
 }
 
+// Guards I69.
 func TestAPreviewShowsWhereALinkLeads(t *testing.T) {
 	w := newWorld(t)
 	w.domains.Take(1, []domains.Domain{{Host: "s.test"}, {Host: "off.test", NoPreview: true, Fallback: fallback}, {Host: "go.test", FoldCase: true, Fallback: fallback}})
@@ -80,6 +81,7 @@ func TestThereIsNothingToLookAtWhereNothingRedirects(t *testing.T) {
 	w.clicked(t, 0)
 }
 
+// Guards I69.
 func TestTheQRCodeOfALink(t *testing.T) {
 	w := newWorld(t, withURLs)
 	w.put(t, "launch", nil)
