@@ -42,6 +42,7 @@ func TestWholeSystem(t *testing.T) {
 	t.Run("a purge needs nothing but links and the edges", s.purgedAlone)
 	t.Run("the ledger adds up", s.ledger)
 	t.Run("the changelog rebuilds what the API lists", s.rebuilt)
+	t.Run("dashboards and alerts ask for what is exposed", s.metrics)
 	t.Run("the dashboard and the API share an address", s.dashboard)
 	t.Run("a foreign tester finds nothing", s.foreign)
 	t.Run("malformed settings stop the start with a list", s.settings)
