@@ -67,7 +67,7 @@ func freshness() Row {
 	return Row{Title: "Freshness", Panels: []Panel{
 		{
 			Title: "Edit to announcement", Unit: Seconds, Limit: 0.05,
-			About:   "From the commit in Postgres to the published invalidation, slowest 1 % and median. 50 ms is promised.",
+			About: "From the commit in Postgres to the published invalidation, slowest 1 % and median. 50 ms is promised.",
 			Queries: []Query{
 				{`region:propagation_seconds:p99_5m{region=~"$region"}`, "p99 {{region}}"},
 				{`histogram_quantile(0.5, sum by (region, le) (rate(propagation_seconds_bucket{region=~"$region"}[5m])))`, "p50 {{region}}"},
