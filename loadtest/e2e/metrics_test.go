@@ -39,7 +39,7 @@ var (
 // metrics: what dashboards, recording rules and alerts name is exposed by the
 // processes that run, with the labels and the values that they name.
 func (s *stack) metrics(t *testing.T) {
-	s.create(t, "metrics", "https://e.test/metrics") // calls are not counted before the first
+	s.create(t, "measured", "https://e.test/measured") // calls are not counted before the first
 	exposed := scraped{}
 	for _, port := range s.adminPorts() {
 		text, err := s.scrape(t.Context(), port)
