@@ -208,6 +208,8 @@ func TestPrometheusAsksEveryProgram(t *testing.T) {
 }
 
 // Every alert has its paragraph in the runbook, links to it, and is tested.
+//
+// Guards I90.
 func TestTheRunbookKnowsEveryAlert(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
