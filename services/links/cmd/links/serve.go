@@ -33,6 +33,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/origin"
+	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 	"github.com/linkstream/linkstream/services/links/internal/relay"
 )
@@ -72,7 +73,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	if err != nil {
 		return err
 	}
-	accounts, err := account.New(ctx, store, keys, account.DefaultParams(), passwordsAtOnce, time.Now)
+	accounts, err := account.New(ctx, store, keys, password.ForUsers(), passwordsAtOnce, time.Now)
 	if err != nil {
 		return fmt.Errorf("preparing the accounts: %w", err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
+	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -76,7 +77,7 @@ func ring(tb testing.TB) *keyring.Keyring {
 }
 
 // cheap makes argon2id fast: its cost is not what these tests are about.
-func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
+func cheap() password.Params { return password.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
 
 // workspace makes a workspace and returns a key with all scopes.
 func (s *service) workspace(tb testing.TB, name string) string {
