@@ -36,11 +36,16 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 	"github.com/linkstream/linkstream/services/links/internal/relay"
+	"github.com/linkstream/linkstream/services/links/internal/unlock"
 )
 
 const (
 	// passwordsAtOnce bounds argon2id: each takes 64 MiB and two cores.
 	passwordsAtOnce = 2
+
+	// linkPasswordsAtOnce bounds it for the passwords of links: 19 MiB and one core each.
+	// They have slots of their own, so that visitors who guess keep no user from logging in.
+	linkPasswordsAtOnce = 2
 
 	// maxRPCBytes bounds a question over RPC; all of them are small.
 	maxRPCBytes = 64 << 10
@@ -78,6 +83,8 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return fmt.Errorf("preparing the accounts: %w", err)
 	}
 
+	locks := unlock.New(store, password.New(password.ForLinks(), linkPasswordsAtOnce), keys)
+
 	kafkaOptions := kafka.Options(s.KafkaBrokers, "links", log)
 	probe, err := kgo.NewClient(kafkaOptions...)
 	if err != nil {
@@ -104,7 +111,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	callers := access.Remember(accounts, func(token string) bool { return strings.HasPrefix(token, account.KeyPrefix) })
 	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	guard.Use(document)                                                                         //nolint:contextcheck // likewise
-	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+	api.Register(document, store, locks, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 	api.RegisterEdges(document, edges, store, log)
 	api.RegisterDomains(document, store, log)
 	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
@@ -117,7 +124,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		}},
 	)
 	adminServer, err1 := listen(ctx, s.AdminAddr, admin, s.DrainTimeout, log)
-	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, accounts, edges, log), s.DrainTimeout, log)
+	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, locks, accounts, edges, log), s.DrainTimeout, log)
 	apiServer, err3 := listen(ctx, s.HTTPAddr, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
@@ -144,9 +151,9 @@ func listen(ctx context.Context, addr string, h http.Handler, grace time.Duratio
 	return httpserver.New(listener, h, grace, log), nil
 }
 
-func rpcHandler(store *postgres.Store, accounts *account.Accounts, edges *control.Control, log *slog.Logger) http.Handler {
+func rpcHandler(store *postgres.Store, locks *unlock.Locks, accounts *account.Accounts, edges *control.Control, log *slog.Logger) http.Handler {
 	server := connect.NewServer()
-	originv1connect.RegisterOriginServiceHandler(server, origin.New(store, log))
+	originv1connect.RegisterOriginServiceHandler(server, origin.New(store, locks, log))
 	accessv1connect.RegisterAccessServiceHandler(server, account.NewService(accounts, log))
 	controlv1connect.RegisterControlServiceHandler(server, edges)
 	mux := http.NewServeMux()
@@ -162,7 +169,7 @@ func printOpenAPI(args []string, stdout io.Writer) error {
 	quiet := slog.New(slog.DiscardHandler)
 	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, quiet)
 	idempotency.New(nil, nil, quiet).Use(document)
-	api.Register(document, nil, nil, api.ShortURLs{}, quiet)
+	api.Register(document, nil, nil, nil, api.ShortURLs{}, quiet)
 	api.RegisterEdges(document, nil, nil, quiet)
 	api.RegisterDomains(document, nil, quiet)
 	api.RegisterKeys(document, nil, quiet)

@@ -1,9 +1,9 @@
 // Package api is the links service's part of the public API: links, domains, keys, users.
 //
 // It promises that a request that is refused has stored nothing and says what is
-// wrong with each field, and that a key sees the links of its own workspace only:
-// another's are not found. It refuses options that the service does not have yet
-// by name. What may be stored is decided in package link, not here.
+// wrong with each field, that a key sees the links of its own workspace only:
+// another's are not found, and that no password is ever shown. What may be stored is
+// decided in package link, not here.
 package api
 
 import (
@@ -65,8 +65,15 @@ func (s ShortURLs) url(host, slug string) string {
 	return s.Scheme + "://" + host + "/" + strings.Join(segments, "/")
 }
 
+// locks hash the passwords that callers set. Their errors are those of package link.
+type locks interface {
+	Lock(ctx context.Context, c *link.Checked) error
+	LockNew(ctx context.Context, n *link.New) error
+}
+
 type api struct {
 	links     store
+	locks     locks
 	rules     *link.Rules
 	rows      *rowReader
 	shortURLs ShortURLs
@@ -74,8 +81,8 @@ type api struct {
 }
 
 // Register adds the operations to h.
-func Register(h huma.API, links store, rules *link.Rules, shortURLs ShortURLs, log *slog.Logger) {
-	a := &api{links: links, rules: rules, rows: newRowReader(h), shortURLs: shortURLs, log: log}
+func Register(h huma.API, links store, locks locks, rules *link.Rules, shortURLs ShortURLs, log *slog.Logger) {
+	a := &api{links: links, locks: locks, rules: rules, rows: newRowReader(h), shortURLs: shortURLs, log: log}
 	tags := []string{"links"}
 	h.OpenAPI().Tags = append(h.OpenAPI().Tags, &huma.Tag{Name: "links", Description: "Short links: where they lead, and when."})
 	huma.Register(h, huma.Operation{
@@ -162,6 +169,9 @@ func (a *api) create(ctx context.Context, in *createInput) (*createdOutput, erro
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
+	if err := a.locks.LockNew(ctx, &n); err != nil {
+		return nil, a.problem(ctx, err)
+	}
 	made := a.links.Make(ctx, n)
 	if made.Err != nil {
 		return nil, a.problem(ctx, made.Err)
@@ -173,9 +183,8 @@ func (a *api) create(ctx context.Context, in *createInput) (*createdOutput, erro
 
 // newLink is the n-th link that a request asks for, checked.
 func (a *api) newLink(workspace uuid.UUID, seed idempotency.Seed, n int, body *newLinkBody) (link.New, error) {
-	change, wrong := body.change()
-	checked, err := a.rules.CheckNew(change)
-	if err := joined(wrong, err); err != nil {
+	checked, err := a.rules.CheckNew(body.change())
+	if err != nil {
 		return link.New{}, err
 	}
 	return link.New{
@@ -224,6 +233,9 @@ func (a *api) edit(ctx context.Context, in *editInput) (*linkOutput, error) {
 	change, wrong := in.Body.change()
 	checked, err := a.rules.CheckEdit(change)
 	if err := joined(wrong, err); err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	if err := a.locks.Lock(ctx, checked); err != nil {
 		return nil, a.problem(ctx, err)
 	}
 	l, err := a.links.Update(ctx, workspace, id, match, checked)

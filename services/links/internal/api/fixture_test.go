@@ -25,6 +25,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
+	"github.com/linkstream/linkstream/services/links/internal/unlock"
 )
 
 func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(pgtest.Main(m))) }
@@ -58,7 +59,7 @@ func newService(tb testing.TB) *service {
 	mux := http.NewServeMux()
 	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
 	idempotency.New(s.store, ring(tb), log).Use(document)
-	api.Register(document, s.store, &link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
+	api.Register(document, s.store, unlock.New(s.store, password.New(cheap(), 2), ring(tb)), &link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
 	api.RegisterDomains(document, s.store, log)
 	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
 	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
