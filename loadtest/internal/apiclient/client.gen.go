@@ -18,6 +18,84 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for ConditionType.
+const (
+	ConditionTypeAddress   ConditionType = "address"
+	ConditionTypeBot       ConditionType = "bot"
+	ConditionTypeBrowser   ConditionType = "browser"
+	ConditionTypeContinent ConditionType = "continent"
+	ConditionTypeCountry   ConditionType = "country"
+	ConditionTypeDevice    ConditionType = "device"
+	ConditionTypeLanguage  ConditionType = "language"
+	ConditionTypeOs        ConditionType = "os"
+	ConditionTypeQuery     ConditionType = "query"
+	ConditionTypeRegion    ConditionType = "region"
+	ConditionTypeTime      ConditionType = "time"
+)
+
+// Valid indicates whether the value is a known member of the ConditionType enum.
+func (e ConditionType) Valid() bool {
+	switch e {
+	case ConditionTypeAddress:
+		return true
+	case ConditionTypeBot:
+		return true
+	case ConditionTypeBrowser:
+		return true
+	case ConditionTypeContinent:
+		return true
+	case ConditionTypeCountry:
+		return true
+	case ConditionTypeDevice:
+		return true
+	case ConditionTypeLanguage:
+		return true
+	case ConditionTypeOs:
+		return true
+	case ConditionTypeQuery:
+		return true
+	case ConditionTypeRegion:
+		return true
+	case ConditionTypeTime:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ConditionWeekdays.
+const (
+	Fri ConditionWeekdays = "fri"
+	Mon ConditionWeekdays = "mon"
+	Sat ConditionWeekdays = "sat"
+	Sun ConditionWeekdays = "sun"
+	Thu ConditionWeekdays = "thu"
+	Tue ConditionWeekdays = "tue"
+	Wed ConditionWeekdays = "wed"
+)
+
+// Valid indicates whether the value is a known member of the ConditionWeekdays enum.
+func (e ConditionWeekdays) Valid() bool {
+	switch e {
+	case Fri:
+		return true
+	case Mon:
+		return true
+	case Sat:
+		return true
+	case Sun:
+		return true
+	case Thu:
+		return true
+	case Tue:
+		return true
+	case Wed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EditLinkBodyForwardQuery.
 const (
 	EditLinkBodyForwardQueryAdd         EditLinkBodyForwardQuery = "add"
@@ -314,64 +392,64 @@ func (e GetBreakdownParamsBots) Valid() bool {
 
 // Defines values for GetBreakdownParamsBy.
 const (
-	Bot         GetBreakdownParamsBy = "bot"
-	Browser     GetBreakdownParamsBy = "browser"
-	City        GetBreakdownParamsBy = "city"
-	Continent   GetBreakdownParamsBy = "continent"
-	Country     GetBreakdownParamsBy = "country"
-	Device      GetBreakdownParamsBy = "device"
-	EdgeRegion  GetBreakdownParamsBy = "edge_region"
-	Language    GetBreakdownParamsBy = "language"
-	Link        GetBreakdownParamsBy = "link"
-	Os          GetBreakdownParamsBy = "os"
-	Referrer    GetBreakdownParamsBy = "referrer"
-	Region      GetBreakdownParamsBy = "region"
-	Status      GetBreakdownParamsBy = "status"
-	UtmCampaign GetBreakdownParamsBy = "utm_campaign"
-	UtmContent  GetBreakdownParamsBy = "utm_content"
-	UtmMedium   GetBreakdownParamsBy = "utm_medium"
-	UtmSource   GetBreakdownParamsBy = "utm_source"
-	UtmTerm     GetBreakdownParamsBy = "utm_term"
+	GetBreakdownParamsByBot         GetBreakdownParamsBy = "bot"
+	GetBreakdownParamsByBrowser     GetBreakdownParamsBy = "browser"
+	GetBreakdownParamsByCity        GetBreakdownParamsBy = "city"
+	GetBreakdownParamsByContinent   GetBreakdownParamsBy = "continent"
+	GetBreakdownParamsByCountry     GetBreakdownParamsBy = "country"
+	GetBreakdownParamsByDevice      GetBreakdownParamsBy = "device"
+	GetBreakdownParamsByEdgeRegion  GetBreakdownParamsBy = "edge_region"
+	GetBreakdownParamsByLanguage    GetBreakdownParamsBy = "language"
+	GetBreakdownParamsByLink        GetBreakdownParamsBy = "link"
+	GetBreakdownParamsByOs          GetBreakdownParamsBy = "os"
+	GetBreakdownParamsByReferrer    GetBreakdownParamsBy = "referrer"
+	GetBreakdownParamsByRegion      GetBreakdownParamsBy = "region"
+	GetBreakdownParamsByStatus      GetBreakdownParamsBy = "status"
+	GetBreakdownParamsByUtmCampaign GetBreakdownParamsBy = "utm_campaign"
+	GetBreakdownParamsByUtmContent  GetBreakdownParamsBy = "utm_content"
+	GetBreakdownParamsByUtmMedium   GetBreakdownParamsBy = "utm_medium"
+	GetBreakdownParamsByUtmSource   GetBreakdownParamsBy = "utm_source"
+	GetBreakdownParamsByUtmTerm     GetBreakdownParamsBy = "utm_term"
 )
 
 // Valid indicates whether the value is a known member of the GetBreakdownParamsBy enum.
 func (e GetBreakdownParamsBy) Valid() bool {
 	switch e {
-	case Bot:
+	case GetBreakdownParamsByBot:
 		return true
-	case Browser:
+	case GetBreakdownParamsByBrowser:
 		return true
-	case City:
+	case GetBreakdownParamsByCity:
 		return true
-	case Continent:
+	case GetBreakdownParamsByContinent:
 		return true
-	case Country:
+	case GetBreakdownParamsByCountry:
 		return true
-	case Device:
+	case GetBreakdownParamsByDevice:
 		return true
-	case EdgeRegion:
+	case GetBreakdownParamsByEdgeRegion:
 		return true
-	case Language:
+	case GetBreakdownParamsByLanguage:
 		return true
-	case Link:
+	case GetBreakdownParamsByLink:
 		return true
-	case Os:
+	case GetBreakdownParamsByOs:
 		return true
-	case Referrer:
+	case GetBreakdownParamsByReferrer:
 		return true
-	case Region:
+	case GetBreakdownParamsByRegion:
 		return true
-	case Status:
+	case GetBreakdownParamsByStatus:
 		return true
-	case UtmCampaign:
+	case GetBreakdownParamsByUtmCampaign:
 		return true
-	case UtmContent:
+	case GetBreakdownParamsByUtmContent:
 		return true
-	case UtmMedium:
+	case GetBreakdownParamsByUtmMedium:
 		return true
-	case UtmSource:
+	case GetBreakdownParamsByUtmSource:
 		return true
-	case UtmTerm:
+	case GetBreakdownParamsByUtmTerm:
 		return true
 	default:
 		return false
@@ -488,6 +566,39 @@ type BulkResult struct {
 	Status int64 `json:"status"`
 }
 
+// Condition defines model for Condition.
+type Condition struct {
+	// EndsAt Only for time: it holds until this moment.
+	EndsAt *time.Time `json:"ends_at,omitempty"`
+
+	// From Only for time, with to: the time of day from which it holds (09:00).
+	From *string `json:"from,omitempty"`
+
+	// StartsAt Only for time: it holds from this moment on.
+	StartsAt *time.Time `json:"starts_at,omitempty"`
+
+	// To Only for time, with from: the time of day at which it ends. Not after from means on the next day.
+	To *string `json:"to,omitempty"`
+
+	// Type What is looked at.
+	Type ConditionType `json:"type"`
+
+	// Values One of them must fit. Countries as ISO 3166-1 alpha-2 (DE), regions by name (Bavaria, or DE/Bavaria), continents as AF, AN, AS, EU, NA, OC, SA, languages as tags (en fits en-US), devices as desktop, mobile, tablet, tv, systems and browsers by name, bot as true or false, query as name or name=value, addresses as address or network. Not for time.
+	Values *[]string `json:"values,omitempty"`
+
+	// Weekdays Only for time. A window past midnight belongs to the day it began on.
+	Weekdays *[]ConditionWeekdays `json:"weekdays,omitempty"`
+
+	// Zone Only for time: the IANA zone that weekdays, from and to are in; UTC when left out.
+	Zone *string `json:"zone,omitempty"`
+}
+
+// ConditionType What is looked at.
+type ConditionType string
+
+// ConditionWeekdays defines model for Condition.Weekdays.
+type ConditionWeekdays string
+
 // DomainView defines model for DomainView.
 type DomainView struct {
 	CaseSensitive bool      `json:"case_sensitive"`
@@ -498,8 +609,9 @@ type DomainView struct {
 	// Host As browsers send it, and as links name it: lower case, punycode
 	//
 	// Examples: xn--bcher-kva.example
-	Host string             `json:"host"`
-	Id   openapi_types.UUID `json:"id"`
+	Host         string             `json:"host"`
+	Id           openapi_types.UUID `json:"id"`
+	PreviewPages bool               `json:"preview_pages"`
 
 	// Shared The installation's: every workspace may use it, and none change it
 	Shared bool `json:"shared"`
@@ -538,6 +650,11 @@ type EditDomainBody struct {
 	//
 	// Examples: https://example.com/
 	HomeUrl *string `json:"home_url,omitempty"`
+
+	// PreviewPages Whether a + behind a slug shows a page that says where the link leads, without a click; true when left out or null
+	//
+	// Examples: true
+	PreviewPages *bool `json:"preview_pages,omitempty"`
 }
 
 // EditKeyInputBody defines model for EditKeyInputBody.
@@ -572,6 +689,9 @@ type EditLinkBody struct {
 	// Examples: https://example.com/landing
 	Destination *string `json:"destination,omitempty"`
 
+	// Disabled A disabled link answers as if it had expired
+	Disabled *bool `json:"disabled,omitempty"`
+
 	// Domain Host of the short link; the installation's default domain when left out
 	//
 	// Examples: go.example.com
@@ -582,17 +702,24 @@ type EditLinkBody struct {
 	// Examples: 2027-01-01T00:00:00Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// FallbackUrl Where an expired link leads instead of a 410
+	// FallbackUrl Where the link leads instead of a 410: expired, used up or disabled
 	//
 	// Examples: https://example.com/over
 	FallbackUrl *string `json:"fallback_url,omitempty"`
+
+	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target
+	//
+	// Examples: true
+	ForwardPath *bool `json:"forward_path,omitempty"`
 
 	// ForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
 	//
 	// Examples: add
 	ForwardQuery *EditLinkBodyForwardQuery `json:"forward_query,omitempty"`
 
-	// MaxClicks Not supported yet: leave out or null
+	// MaxClicks How many redirects the link gives in all, over all edges; robots, previews and HEAD use none up. Counting begins when a link gets its first limit, and anew when a limit was taken away and another is set; raising or lowering it goes on counting.
+	//
+	// Examples: 500
 	MaxClicks *int64 `json:"max_clicks,omitempty"`
 
 	// Notes At most 5,000 characters
@@ -600,11 +727,35 @@ type EditLinkBody struct {
 	// Examples: Printed on the flyer
 	Notes *string `json:"notes,omitempty"`
 
-	// Password Not supported yet: leave out or null
+	// Password What visitors have to type before they are sent on, 4 to 128 characters. It is stored hashed and never shown: has_password says whether there is one. Setting it, were it to the same, locks out everybody who has unlocked the link. A bulk call sets at most 50.
+	//
+	// Examples: open sesame
 	Password *string `json:"password,omitempty"`
 
-	// Rules Not supported yet: leave out, null or empty
-	Rules *[]interface{} `json:"rules,omitempty"`
+	// Preview What the preview bots of chats and networks are shown instead of the target's own; nobody else sees it
+	//
+	// Examples: {"image":"https://example.com/sale.png","text":"A fifth off everything","title":"Spring sale"}
+	Preview *struct {
+		// Image Absolute URL of a picture
+		//
+		// Examples: https://example.com/sale.png
+		Image *string `json:"image,omitempty"`
+
+		// Text At most 500 characters
+		//
+		// Examples: A fifth off everything
+		Text *string `json:"text,omitempty"`
+
+		// Title At most 200 characters
+		//
+		// Examples: Spring sale
+		Title *string `json:"title,omitempty"`
+	} `json:"preview,omitempty"`
+
+	// Rules In this order: visitors are sent to the destination of the first rule whose conditions all hold, and otherwise where the link leads without rules
+	//
+	// Examples: [{"conditions":[{"type":"country","values":["DE","AT"]},{"type":"device","values":["mobile"]}],"destination":"https://example.com/de/app"}]
+	Rules *[]Rule `json:"rules,omitempty"`
 
 	// Slug 1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null.
 	//
@@ -631,8 +782,50 @@ type EditLinkBody struct {
 	// Examples: Spring sale
 	Title *string `json:"title,omitempty"`
 
-	// Variants Not supported yet: leave out, null or empty
-	Variants *[]interface{} `json:"variants,omitempty"`
+	// Utm Campaign parameters that every target of the link gets, unless it has them itself. They are stored apart from the targets.
+	//
+	// Examples: {"campaign":"spring","medium":"email","source":"newsletter"}
+	Utm *struct {
+		// Campaign utm_campaign
+		//
+		// Examples: spring
+		Campaign *string `json:"campaign,omitempty"`
+
+		// Content utm_content
+		//
+		// Examples: red button
+		Content *string `json:"content,omitempty"`
+
+		// Medium utm_medium
+		//
+		// Examples: email
+		Medium *string `json:"medium,omitempty"`
+
+		// Source utm_source
+		//
+		// Examples: newsletter
+		Source *string `json:"source,omitempty"`
+
+		// Term utm_term
+		//
+		// Examples: shoes
+		Term *string `json:"term,omitempty"`
+	} `json:"utm,omitempty"`
+
+	// Variants Visitors whom no rule sends elsewhere are split over these, each visitor always to the same
+	//
+	// Examples: [{"destination":"https://example.com/a","name":"red button","weight":70},{"destination":"https://example.com/b","weight":30}]
+	Variants *[]Variant `json:"variants,omitempty"`
+
+	// VariantsEndAt From this moment on everybody gets the winner, or without one the link's own destination
+	//
+	// Examples: 2027-01-01T00:00:00Z
+	VariantsEndAt *time.Time `json:"variants_end_at,omitempty"`
+
+	// VariantsWinner The number of a variant, counted from 1: it gets everybody from variants_end_at on, or at once without such a moment
+	//
+	// Examples: 1
+	VariantsWinner *int64 `json:"variants_winner,omitempty"`
 }
 
 // EditLinkBodyForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
@@ -714,6 +907,7 @@ type LinkView struct {
 
 	// Destination Examples: https://example.com/landing
 	Destination string `json:"destination"`
+	Disabled    bool   `json:"disabled"`
 
 	// Domain Examples: go.example.com
 	Domain string `json:"domain"`
@@ -723,18 +917,22 @@ type LinkView struct {
 
 	// FallbackUrl Examples: https://example.com/over
 	FallbackUrl  *string              `json:"fallback_url"`
+	ForwardPath  bool                 `json:"forward_path"`
 	ForwardQuery LinkViewForwardQuery `json:"forward_query"`
-	HasPassword  bool                 `json:"has_password"`
+
+	// HasPassword Whether visitors have to type a password
+	HasPassword bool `json:"has_password"`
 
 	// Id Examples: 01a22c60-f107-73b4-a642-cb8fa6799a62
 	Id openapi_types.UUID `json:"id"`
 
-	// MaxClicks Not supported yet: null
+	// MaxClicks Examples: 500
 	MaxClicks *int64 `json:"max_clicks"`
 
 	// Notes Examples: Printed on the flyer
-	Notes string        `json:"notes"`
-	Rules []interface{} `json:"rules"`
+	Notes   string   `json:"notes"`
+	Preview *Preview `json:"preview"`
+	Rules   []Rule   `json:"rules"`
 
 	// ShortUrl Examples: https://go.example.com/spring/sale
 	ShortUrl string `json:"short_url"`
@@ -755,8 +953,15 @@ type LinkView struct {
 	Title string `json:"title"`
 
 	// UpdatedAt Examples: 2026-11-30T12:00:00Z
-	UpdatedAt time.Time     `json:"updated_at"`
-	Variants  []interface{} `json:"variants"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Utm       *UTM      `json:"utm"`
+	Variants  []Variant `json:"variants"`
+
+	// VariantsEndAt Examples: 2027-01-01T00:00:00Z
+	VariantsEndAt *time.Time `json:"variants_end_at"`
+
+	// VariantsWinner Examples: 1
+	VariantsWinner *int64 `json:"variants_winner"`
 
 	// Version Counts the link's changes; also its ETag
 	//
@@ -799,6 +1004,11 @@ type NewDomainBody struct {
 	//
 	// Examples: go.example.com
 	Host string `json:"host"`
+
+	// PreviewPages Whether a + behind a slug shows a page that says where the link leads, without a click; true when left out or null
+	//
+	// Examples: true
+	PreviewPages *bool `json:"preview_pages,omitempty"`
 }
 
 // NewKeyInputBody defines model for NewKeyInputBody.
@@ -871,6 +1081,9 @@ type NewLinkBody struct {
 	// Examples: https://example.com/landing?utm_source=mail
 	Destination string `json:"destination"`
 
+	// Disabled A disabled link answers as if it had expired
+	Disabled *bool `json:"disabled,omitempty"`
+
 	// Domain Host of the short link; the installation's default domain when left out
 	//
 	// Examples: go.example.com
@@ -881,7 +1094,7 @@ type NewLinkBody struct {
 	// Examples: 2027-01-01T00:00:00Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// FallbackUrl Where an expired link leads instead of a 410
+	// FallbackUrl Where the link leads instead of a 410: expired, used up or disabled
 	//
 	// Examples: https://example.com/over
 	FallbackUrl *string `json:"fallback_url,omitempty"`
@@ -889,12 +1102,19 @@ type NewLinkBody struct {
 	// FindOrCreate Answer with an existing link that has the destination and all given options, instead of a new one
 	FindOrCreate *bool `json:"find_or_create,omitempty"`
 
+	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target
+	//
+	// Examples: true
+	ForwardPath *bool `json:"forward_path,omitempty"`
+
 	// ForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
 	//
 	// Examples: add
 	ForwardQuery *NewLinkBodyForwardQuery `json:"forward_query,omitempty"`
 
-	// MaxClicks Not supported yet: leave out or null
+	// MaxClicks How many redirects the link gives in all, over all edges; robots, previews and HEAD use none up. Counting begins when a link gets its first limit, and anew when a limit was taken away and another is set; raising or lowering it goes on counting.
+	//
+	// Examples: 500
 	MaxClicks *int64 `json:"max_clicks,omitempty"`
 
 	// Notes At most 5,000 characters
@@ -902,11 +1122,35 @@ type NewLinkBody struct {
 	// Examples: Printed on the flyer
 	Notes *string `json:"notes,omitempty"`
 
-	// Password Not supported yet: leave out or null
+	// Password What visitors have to type before they are sent on, 4 to 128 characters. It is stored hashed and never shown: has_password says whether there is one. Setting it, were it to the same, locks out everybody who has unlocked the link. A bulk call sets at most 50.
+	//
+	// Examples: open sesame
 	Password *string `json:"password,omitempty"`
 
-	// Rules Not supported yet: leave out, null or empty
-	Rules *[]interface{} `json:"rules,omitempty"`
+	// Preview What the preview bots of chats and networks are shown instead of the target's own; nobody else sees it
+	//
+	// Examples: {"image":"https://example.com/sale.png","text":"A fifth off everything","title":"Spring sale"}
+	Preview *struct {
+		// Image Absolute URL of a picture
+		//
+		// Examples: https://example.com/sale.png
+		Image *string `json:"image,omitempty"`
+
+		// Text At most 500 characters
+		//
+		// Examples: A fifth off everything
+		Text *string `json:"text,omitempty"`
+
+		// Title At most 200 characters
+		//
+		// Examples: Spring sale
+		Title *string `json:"title,omitempty"`
+	} `json:"preview,omitempty"`
+
+	// Rules In this order: visitors are sent to the destination of the first rule whose conditions all hold, and otherwise where the link leads without rules
+	//
+	// Examples: [{"conditions":[{"type":"country","values":["DE","AT"]},{"type":"device","values":["mobile"]}],"destination":"https://example.com/de/app"}]
+	Rules *[]Rule `json:"rules,omitempty"`
 
 	// Slug 1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null.
 	//
@@ -933,8 +1177,50 @@ type NewLinkBody struct {
 	// Examples: Spring sale
 	Title *string `json:"title,omitempty"`
 
-	// Variants Not supported yet: leave out, null or empty
-	Variants *[]interface{} `json:"variants,omitempty"`
+	// Utm Campaign parameters that every target of the link gets, unless it has them itself. They are stored apart from the targets.
+	//
+	// Examples: {"campaign":"spring","medium":"email","source":"newsletter"}
+	Utm *struct {
+		// Campaign utm_campaign
+		//
+		// Examples: spring
+		Campaign *string `json:"campaign,omitempty"`
+
+		// Content utm_content
+		//
+		// Examples: red button
+		Content *string `json:"content,omitempty"`
+
+		// Medium utm_medium
+		//
+		// Examples: email
+		Medium *string `json:"medium,omitempty"`
+
+		// Source utm_source
+		//
+		// Examples: newsletter
+		Source *string `json:"source,omitempty"`
+
+		// Term utm_term
+		//
+		// Examples: shoes
+		Term *string `json:"term,omitempty"`
+	} `json:"utm,omitempty"`
+
+	// Variants Visitors whom no rule sends elsewhere are split over these, each visitor always to the same
+	//
+	// Examples: [{"destination":"https://example.com/a","name":"red button","weight":70},{"destination":"https://example.com/b","weight":30}]
+	Variants *[]Variant `json:"variants,omitempty"`
+
+	// VariantsEndAt From this moment on everybody gets the winner, or without one the link's own destination
+	//
+	// Examples: 2027-01-01T00:00:00Z
+	VariantsEndAt *time.Time `json:"variants_end_at,omitempty"`
+
+	// VariantsWinner The number of a variant, counted from 1: it gets everybody from variants_end_at on, or at once without such a moment
+	//
+	// Examples: 1
+	VariantsWinner *int64 `json:"variants_winner,omitempty"`
 }
 
 // NewLinkBodyForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
@@ -986,6 +1272,14 @@ type NewUserView struct {
 
 // NewUserViewRole Examples: editor
 type NewUserViewRole string
+
+// Preview defines model for Preview.
+type Preview struct {
+	// Image An absolute URL.
+	Image *string `json:"image,omitempty"`
+	Text  *string `json:"text,omitempty"`
+	Title *string `json:"title,omitempty"`
+}
 
 // PrewarmRegion defines model for PrewarmRegion.
 type PrewarmRegion struct {
@@ -1094,6 +1388,15 @@ type RateLimit struct {
 	RefillPerSecond float64 `json:"refill_per_second"`
 }
 
+// Rule defines model for Rule.
+type Rule struct {
+	// Conditions All of them must hold.
+	Conditions *[]Condition `json:"conditions"`
+
+	// Destination Where such visitors are sent. The same rules as for the link's destination.
+	Destination string `json:"destination"`
+}
+
 // SeriesOutputBody defines model for SeriesOutputBody.
 type SeriesOutputBody struct {
 	Data []Bucket `json:"data"`
@@ -1138,6 +1441,15 @@ type Summary struct {
 	UniqueVisitors int64 `json:"unique_visitors"`
 }
 
+// UTM defines model for UTM.
+type UTM struct {
+	Campaign *string `json:"campaign,omitempty"`
+	Content  *string `json:"content,omitempty"`
+	Medium   *string `json:"medium,omitempty"`
+	Source   *string `json:"source,omitempty"`
+	Term     *string `json:"term,omitempty"`
+}
+
 // UserView defines model for UserView.
 type UserView struct {
 	// CreatedAt Examples: 2026-11-30T12:00:00Z
@@ -1162,6 +1474,18 @@ type UsersOutputBody struct {
 
 	// NextCursor Where the next page begins; null on the last one
 	NextCursor *string `json:"next_cursor"`
+}
+
+// Variant defines model for Variant.
+type Variant struct {
+	// Destination Where these visitors are sent. The same rules as for the link's destination.
+	Destination string `json:"destination"`
+
+	// Name What the variant is called in the dashboard.
+	Name *string `json:"name,omitempty"`
+
+	// Weight The share, relative to the sum of all weights.
+	Weight int64 `json:"weight"`
 }
 
 // GetBreakdownParams defines parameters for GetBreakdown.
