@@ -59,7 +59,7 @@ func (b *newLinkBody) change() link.Change {
 
 		ForwardQuery: forwarding(b.ForwardQuery),
 	}
-	options := b.OptionFields.given()
+	options := b.given()
 	options.writeTo(&c)
 	return c
 }
