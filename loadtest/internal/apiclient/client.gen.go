@@ -525,6 +525,48 @@ func (e GetTimeseriesParamsInterval) Valid() bool {
 	}
 }
 
+// Defines values for GetLinkQrParamsFormat.
+const (
+	Png GetLinkQrParamsFormat = "png"
+	Svg GetLinkQrParamsFormat = "svg"
+)
+
+// Valid indicates whether the value is a known member of the GetLinkQrParamsFormat enum.
+func (e GetLinkQrParamsFormat) Valid() bool {
+	switch e {
+	case Png:
+		return true
+	case Svg:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetLinkQrParamsLevel.
+const (
+	H GetLinkQrParamsLevel = "H"
+	L GetLinkQrParamsLevel = "L"
+	M GetLinkQrParamsLevel = "M"
+	Q GetLinkQrParamsLevel = "Q"
+)
+
+// Valid indicates whether the value is a known member of the GetLinkQrParamsLevel enum.
+func (e GetLinkQrParamsLevel) Valid() bool {
+	switch e {
+	case H:
+		return true
+	case L:
+		return true
+	case M:
+		return true
+	case Q:
+		return true
+	default:
+		return false
+	}
+}
+
 // BreakdownOutputBody defines model for BreakdownOutputBody.
 type BreakdownOutputBody struct {
 	Data []Group `json:"data"`
@@ -1772,6 +1814,35 @@ type PurgeLinkParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// GetLinkQrParams defines parameters for GetLinkQr.
+type GetLinkQrParams struct {
+	Format *GetLinkQrParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Size Pixels on a side; 512 when left out. A PNG has exactly as many; an SVG is shown at this size.
+	Size *int64 `form:"size,omitempty" json:"size,omitempty"`
+
+	// Margin Free space on each side, in modules; 4 when left out, as the standard asks for
+	Margin *int64 `form:"margin,omitempty" json:"margin,omitempty"`
+
+	// Level How much of the code may be lost: about 7, 15, 25, 30 percent. M when left out, H with a logo.
+	Level *GetLinkQrParamsLevel `form:"level,omitempty" json:"level,omitempty"`
+
+	// Color Three or six hexadecimal digits. Colours that scanners cannot tell from the background are refused.
+	Color *string `form:"color,omitempty" json:"color,omitempty"`
+
+	// Background Three or six hexadecimal digits
+	Background *string `form:"background,omitempty" json:"background,omitempty"`
+
+	// Logo A PNG as a data URL, percent-encoded: at most 64 KiB and 512 pixels on a side. It covers the middle of the code, at the levels H and Q only.
+	Logo *string `form:"logo,omitempty" json:"logo,omitempty"`
+}
+
+// GetLinkQrParamsFormat defines parameters for GetLinkQr.
+type GetLinkQrParamsFormat string
+
+// GetLinkQrParamsLevel defines parameters for GetLinkQr.
+type GetLinkQrParamsLevel string
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Limit How many on a page
@@ -2096,6 +2167,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/links/{id}/purge (the `PurgeLink` operationId).
 	PurgeLink(ctx context.Context, id openapi_types.UUID, params *PurgeLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetLinkQr Get a link's QR code
+	//
+	// The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
+	GetLinkQr(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUsers List the workspace's users, newest first
 	//
@@ -2610,6 +2688,23 @@ func (c *Client) PrewarmLink(ctx context.Context, id openapi_types.UUID, params 
 // Corresponds with POST /v1/links/{id}/purge (the `PurgeLink` operationId).
 func (c *Client) PurgeLink(ctx context.Context, id openapi_types.UUID, params *PurgeLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPurgeLinkRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetLinkQr Get a link's QR code
+//
+// The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
+func (c *Client) GetLinkQr(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetLinkQrRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -4741,6 +4836,139 @@ func NewPurgeLinkRequest(server string, id openapi_types.UUID, params *PurgeLink
 	return req, nil
 }
 
+// NewGetLinkQrRequest constructs an http.Request for the GetLinkQr method
+func NewGetLinkQrRequest(server string, id openapi_types.UUID, params *GetLinkQrParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/links/%s/qr", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Size != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "size", *params.Size, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Margin != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "margin", *params.Margin, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Level != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "level", *params.Level, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Color != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "color", *params.Color, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Background != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "background", *params.Background, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Logo != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "logo", *params.Logo, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListUsersRequest constructs an http.Request for the ListUsers method
 func NewListUsersRequest(server string, params *ListUsersParams) (*http.Request, error) {
 	var err error
@@ -5179,6 +5407,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/links/{id}/purge (the `PurgeLink` operationId).
 	PurgeLinkWithResponse(ctx context.Context, id openapi_types.UUID, params *PurgeLinkParams, reqEditors ...RequestEditorFn) (*PurgeLinkResponse, error)
+
+	// GetLinkQrWithResponse Get a link's QR code
+	//
+	// The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
+	GetLinkQrWithResponse(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*GetLinkQrResponse, error)
 
 	// ListUsersWithResponse List the workspace's users, newest first
 	//
@@ -7487,6 +7724,104 @@ func (r PurgeLinkResponse) ContentType() string {
 	return ""
 }
 
+// GetLinkQrResponse200Headers the declared response headers of an HTTP 200 response for GetLinkQr
+type GetLinkQrResponse200Headers struct {
+	ContentType         *string
+	XContentTypeOptions *string
+}
+
+// GetLinkQrResponse429Headers the declared response headers of an HTTP 429 response for GetLinkQr
+type GetLinkQrResponse429Headers struct {
+	RetryAfter *int
+}
+
+type GetLinkQrResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetLinkQrResponse200Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *GetLinkQrResponse429Headers
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetLinkQrResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetLinkQrResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetLinkQrResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetLinkQrResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListUsersResponse429Headers the declared response headers of an HTTP 429 response for ListUsers
 type ListUsersResponse429Headers struct {
 	RetryAfter *int
@@ -8198,6 +8533,21 @@ func (c *ClientWithResponses) PurgeLinkWithResponse(ctx context.Context, id open
 		return nil, err
 	}
 	return ParsePurgeLinkResponse(rsp)
+}
+
+// GetLinkQrWithResponse Get a link's QR code
+//
+// The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
+func (c *ClientWithResponses) GetLinkQrWithResponse(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*GetLinkQrResponse, error) {
+	rsp, err := c.GetLinkQr(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetLinkQrResponse(rsp)
 }
 
 // ListUsersWithResponse List the workspace's users, newest first
@@ -10435,6 +10785,104 @@ func ParsePurgeLinkResponse(rsp *http.Response) (*PurgeLinkResponse, error) {
 			headers.XRateLimitReset = &value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetLinkQrResponse parses an HTTP response from a GetLinkQrWithResponse call
+func ParseGetLinkQrResponse(rsp *http.Response) (*GetLinkQrResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetLinkQrResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetLinkQrResponse200Headers
+		if values := rsp.Header.Values("Content-Type"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Type", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentType = &value
+		}
+		if values := rsp.Header.Values("X-Content-Type-Options"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Content-Type-Options", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XContentTypeOptions = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 429:
+		var headers GetLinkQrResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
 	}
 
 	return response, nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
@@ -111,7 +112,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	callers := access.Remember(accounts, func(token string) bool { return strings.HasPrefix(token, account.KeyPrefix) })
 	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	guard.Use(document)                                                                         //nolint:contextcheck // likewise
-	api.Register(document, store, locks, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+	api.Register(document, store, locks, &link.Rules{Schemes: s.Schemes}, address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 	api.RegisterEdges(document, edges, store, log)
 	api.RegisterDomains(document, store, log)
 	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
@@ -169,7 +170,7 @@ func printOpenAPI(args []string, stdout io.Writer) error {
 	quiet := slog.New(slog.DiscardHandler)
 	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, quiet)
 	idempotency.New(nil, nil, quiet).Use(document)
-	api.Register(document, nil, nil, nil, api.ShortURLs{}, quiet)
+	api.Register(document, nil, nil, nil, address.URLs{}, quiet)
 	api.RegisterEdges(document, nil, nil, quiet)
 	api.RegisterDomains(document, nil, quiet)
 	api.RegisterKeys(document, nil, quiet)

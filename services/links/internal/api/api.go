@@ -11,7 +11,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 	"github.com/linkstream/linkstream/services/links/internal/link"
@@ -45,26 +45,6 @@ type store interface {
 	Delete(ctx context.Context, workspace uuid.UUID, id link.ID, meant link.Precondition) error
 }
 
-// ShortURLs says how short links are written.
-type ShortURLs struct {
-	// Scheme is http or https.
-	Scheme string
-	// Port is shown unless it is 0.
-	Port int
-}
-
-// url percent-encodes the slug: it is a path that any program takes as it is.
-func (s ShortURLs) url(host, slug string) string {
-	if s.Port != 0 {
-		host += ":" + strconv.Itoa(s.Port)
-	}
-	segments := strings.Split(slug, "/")
-	for i, segment := range segments {
-		segments[i] = url.PathEscape(segment)
-	}
-	return s.Scheme + "://" + host + "/" + strings.Join(segments, "/")
-}
-
 // locks hash the passwords that callers set. Their errors are those of package link.
 type locks interface {
 	Lock(ctx context.Context, c *link.Checked) error
@@ -76,12 +56,12 @@ type api struct {
 	locks     locks
 	rules     *link.Rules
 	rows      *rowReader
-	shortURLs ShortURLs
+	shortURLs address.URLs
 	log       *slog.Logger
 }
 
 // Register adds the operations to h.
-func Register(h huma.API, links store, locks locks, rules *link.Rules, shortURLs ShortURLs, log *slog.Logger) {
+func Register(h huma.API, links store, locks locks, rules *link.Rules, shortURLs address.URLs, log *slog.Logger) {
 	a := &api{links: links, locks: locks, rules: rules, rows: newRowReader(h), shortURLs: shortURLs, log: log}
 	tags := []string{"links"}
 	h.OpenAPI().Tags = append(h.OpenAPI().Tags, &huma.Tag{Name: "links", Description: "Short links: where they lead, and when."})
@@ -95,6 +75,7 @@ func Register(h huma.API, links store, locks locks, rules *link.Rules, shortURLs
 	found.Description = "OK: find_or_create found this link"
 	h.OpenAPI().Paths["/v1/links"].Post.Responses["200"] = &found
 	a.registerBulk(h, tags)
+	a.registerQR(h, tags)
 	huma.Register(h, huma.Operation{
 		OperationID: "list-links", Method: http.MethodGet, Path: "/v1/links", Summary: "List links, newest first",
 		Tags: tags, Security: httpapi.Needs(access.LinksRead), RejectUnknownQueryParameters: true,

@@ -121,7 +121,7 @@ type linkView struct {
 func (a *api) view(l *link.Link) linkView {
 	v := linkView{
 		ID:           l.ID.String(),
-		ShortURL:     a.shortURLs.url(l.Domain.Host, l.Slug),
+		ShortURL:     a.shortURLs.Link(l.Domain.Host, l.Slug),
 		Domain:       l.Domain.Host,
 		Slug:         l.Slug,
 		Destination:  l.Destination,

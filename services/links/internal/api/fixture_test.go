@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/pgtest"
 	"github.com/linkstream/linkstream/services/internal/testproc"
@@ -59,7 +60,7 @@ func newService(tb testing.TB) *service {
 	mux := http.NewServeMux()
 	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
 	idempotency.New(s.store, ring(tb), log).Use(document)
-	api.Register(document, s.store, unlock.New(s.store, password.New(cheap(), 2), ring(tb)), &link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
+	api.Register(document, s.store, unlock.New(s.store, password.New(cheap(), 2), ring(tb)), &link.Rules{}, address.URLs{Scheme: "https"}, log)
 	api.RegisterDomains(document, s.store, log)
 	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
 	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
@@ -131,6 +132,7 @@ type answer struct {
 	UnicodeHost   string  `json:"unicode_host"`
 	HomeURL       *string `json:"home_url"`
 	CaseSensitive bool    `json:"case_sensitive"`
+	PreviewPages  bool    `json:"preview_pages"`
 	Shared        bool
 
 	Data       []struct{ ID, Slug, Name, Email, Host string }
