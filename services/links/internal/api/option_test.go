@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -376,6 +378,13 @@ func TestAPasswordAndWhatIsStoredOfItAreShownNowhere(t *testing.T) {
 	}
 	if strings.Contains(dump, given) {
 		t.Error("the database has the password")
+	}
+	// Nor a hash of the request that could be made of all passwords there are, quickly.
+	for _, body := range []string{text, given} {
+		sum := sha256.Sum256([]byte("POST\x00/v1/links\x00\x00" + body))
+		if strings.Contains(dump, hex.EncodeToString(sum[:])) {
+			t.Error("the database has a fast hash of a request with a password")
+		}
 	}
 	if n := strings.Count(dump, "$argon2id$v=19$"); n != 2 {
 		t.Errorf("the database has %d hashes, want one for each link", n)

@@ -25,7 +25,7 @@ func (a *api) registerQR(h huma.API, tags []string) {
 		SkipValidateParams: true, // an id that is no UUID is the id of no link: 404; package qrcode judges the others
 		Responses: map[string]*huma.Response{"200": {
 			Description: "OK",
-			Content:     map[string]*huma.MediaType{string(qrcode.SVG.ContentType()): {Schema: binary}, string(qrcode.PNG.ContentType()): {Schema: binary}},
+			Content:     map[string]*huma.MediaType{qrcode.SVG.ContentType(): {Schema: binary}, qrcode.PNG.ContentType(): {Schema: binary}},
 		}},
 		Errors: []int{401, 403, 404, 422, 503},
 	}, a.qr)
