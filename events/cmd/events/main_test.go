@@ -210,6 +210,7 @@ func TestRebuildPrintsTheLinksThatThereAre(t *testing.T) {
 	}
 }
 
+// Guards I67.
 func TestSecretsAreNotShown(t *testing.T) {
 	w := newWorld(t)
 	record := link(t, 1, 1, created, "one")
