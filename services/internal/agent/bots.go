@@ -13,13 +13,20 @@ var botsFile string
 // patterns fit has the earlier kind.
 func botKinds() []string {
 	return []string{
-		"ai-crawler", SocialPreview, "search-engine", "monitoring", "browser-automation", "scanner", "feed-reader",
-		"archiver", "advertising", "academic", "seo", "http-library",
+		"ai-crawler", SocialPreview, "search-engine", "monitoring", Automation, "scanner", "feed-reader",
+		"archiver", "advertising", "academic", "seo", Library,
 	}
 }
 
-// SocialPreview are bots that fetch a page to show a card of it.
-const SocialPreview = "social-preview"
+// Kinds of the list that are more than a word to some.
+const (
+	// SocialPreview are bots that fetch a page to show a card of it.
+	SocialPreview = "social-preview"
+	// Automation are browsers that a program drives, Library what programs ask with that
+	// somebody wrote for a purpose of their own.
+	Automation = "browser-automation"
+	Library    = "http-library"
+)
 
 // Kinds of bots that no entry of the list tells.
 const (
