@@ -13,6 +13,7 @@ import (
 
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/redirect/internal/option"
 )
 
 // ErrUnavailable says that nobody who was asked knew: neither Redis nor the origin
@@ -79,6 +80,8 @@ type Settings struct {
 	// ReplicaLag is how far behind a replica may be that answers reads. For so long after
 	// something may have been missed the primary is read.
 	ReplicaLag time.Duration
+	// Zones are those that options are compiled with, nil for its own.
+	Zones *option.Zones
 }
 
 // Lookup finds records. It is safe for concurrent use.
@@ -89,6 +92,7 @@ type Lookup struct {
 	ttl        time.Duration
 	replicaLag time.Duration
 	base       time.Time
+	zones      *option.Zones
 	log        *slog.Logger
 	metrics    metrics
 
@@ -138,6 +142,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		ttl:           settings.TTL,
 		replicaLag:    settings.ReplicaLag,
 		base:          time.Now(),
+		zones:         settings.Zones,
 		log:           log,
 		metrics:       newMetrics(registry, cache.bytes),
 		flights:       flights{byKey: map[string]*flight{}},
@@ -147,6 +152,9 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		asking:        make(chan struct{}, originInFlight),
 		l2Breaker:     gobreaker.NewCircuitBreaker[l2Answer](breaker("redis")),
 		originBreaker: gobreaker.NewCircuitBreaker[*eventspb.LinkChanged](breaker("origin")),
+	}
+	if l.zones == nil {
+		l.zones = option.NewZones()
 	}
 	registerSilence(registry, &l.l2Silence, &l.originSilence)
 	return l, nil

@@ -413,7 +413,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	f.Add(string(text), "a=b", "fr;q=0.5")
 	f.Add(`{"r":[{"c":[{"t":10,"w":{"z":"UTC","d":[1,2],"w":[9]}},{"t":-1}],"d":"x"}],"x":[{"d":"y","w":4294967295}],"m":1,"p":{}}`, "", "")
-	f.Fuzz(func(t *testing.T, text, query, language string) {
+	f.Fuzz(func(_ *testing.T, text, query, language string) {
 		p, err := option.Compile(linkcache.OptionText(text), w.zones)
 		if err != nil {
 			return
@@ -421,8 +421,8 @@ func FuzzCompile(f *testing.F) {
 		v := w.visitor(func(v *option.Visitor) { v.Query, v.AcceptLanguage = []byte(query), []byte(language) })
 		p.Rule(v)
 		p.Variant(v, &[16]byte{1})
-		p.MaxClicks()
-		p.UnlockKey()
-		p.Preview()
+		_, _ = p.MaxClicks()
+		_ = p.UnlockKey()
+		_, _, _ = p.Preview()
 	})
 }

@@ -3,6 +3,7 @@ package option
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +40,7 @@ func (z *Zones) number(name string) (uint16, bool) {
 		return 0, false
 	}
 	n := uint16(len(list)) //nolint:gosec // checked above
-	longer := append(list[:len(list):len(list)], zone)
+	longer := append(slices.Clip(list), zone)
 	z.list.Store(&longer)
 	z.known[name] = n
 	return n, true
