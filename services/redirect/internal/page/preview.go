@@ -34,7 +34,7 @@ func AppendPreview(dst []byte, p *Preview) []byte {
 	dst = open(dst, previewTitle+": "+short, noIndex, icon)
 	if p.Destination == "" {
 		dst = appendElement(dst, "p", short, maxAddress)
-		dst = appendElement(dst, "h1", previewProtected, maxTitle)
+		dst = appendHeading(dst, previewProtected)
 		dst = appendParagraph(dst, "", previewHidden)
 	} else {
 		target := targetHost(p.Destination)
