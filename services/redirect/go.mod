@@ -10,6 +10,7 @@ require (
 	github.com/linkstream/linkstream/services/internal v0.0.0-00010101000000-000000000000
 	github.com/maxmind/mmdbwriter v1.2.0
 	github.com/pierrec/lz4/v4 v4.1.33
+	github.com/piglig/go-qr v1.1.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/sony/gobreaker/v2 v2.4.0

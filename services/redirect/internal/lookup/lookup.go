@@ -80,8 +80,6 @@ type Settings struct {
 	// ReplicaLag is how far behind a replica may be that answers reads. For so long after
 	// something may have been missed the primary is read.
 	ReplicaLag time.Duration
-	// Zones are those that options are compiled with, nil for its own.
-	Zones *option.Zones
 }
 
 // Lookup finds records. It is safe for concurrent use.
@@ -142,7 +140,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		ttl:           settings.TTL,
 		replicaLag:    settings.ReplicaLag,
 		base:          time.Now(),
-		zones:         settings.Zones,
+		zones:         option.NewZones(),
 		log:           log,
 		metrics:       newMetrics(registry, cache.bytes),
 		flights:       flights{byKey: map[string]*flight{}},
@@ -152,9 +150,6 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		asking:        make(chan struct{}, originInFlight),
 		l2Breaker:     gobreaker.NewCircuitBreaker[l2Answer](breaker("redis")),
 		originBreaker: gobreaker.NewCircuitBreaker[*eventspb.LinkChanged](breaker("origin")),
-	}
-	if l.zones == nil {
-		l.zones = option.NewZones()
 	}
 	registerSilence(registry, &l.l2Silence, &l.originSilence)
 	return l, nil
@@ -362,6 +357,9 @@ func (l *Lookup) turn() {
 	l.primaryUntil.Store(l.since(time.Now()) + int64(l.replicaLag))
 	l.epoch.Add(1)
 }
+
+// Zones are those that the programs of its entries name.
+func (l *Lookup) Zones() *option.Zones { return l.zones }
 
 // Empty says whether L1 holds nothing, for the readiness check.
 func (l *Lookup) Empty() bool { return l.l1.bytes() == 0 }

@@ -103,10 +103,9 @@ func (w *world) rules(tb testing.TB, conditions ...string) option.Program {
 }
 
 func (w *world) visitor(edit func(*option.Visitor)) *option.Visitor {
-	v := &option.Visitor{
-		Now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), Address: netip.MustParseAddr(someone), UserAgent: []byte(chrome),
-	}
-	v.Sense(w.senses)
+	v := new(option.Visitor)
+	v.Meet(w.senses)
+	v.Now, v.Address, v.UserAgent = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), netip.MustParseAddr(someone), []byte(chrome)
 	if edit != nil {
 		edit(v)
 	}

@@ -15,6 +15,10 @@ import (
 // agent they take about 3 MB.
 const cachedAgents = 2048
 
+// EyesBytes is what Eyes take of the heap at most, beside the files of places: the lists
+// of agents, and what is remembered. A guess of the latter from its bounds.
+const EyesBytes = 24 << 20
+
 // place is where a visitor is, in lower case.
 type place struct{ country, region, continent string }
 

@@ -30,8 +30,8 @@ const (
 	knowsLanguage
 )
 
-// Sense makes the visitor one that can be looked up.
-func (v *Visitor) Sense(s *Senses) { v.senses = s }
+// Meet begins with a new visitor, who is looked up by these senses.
+func (v *Visitor) Meet(s *Senses) { *v = Visitor{senses: s} }
 
 func (v *Visitor) where() *place {
 	if v.knows&knowsWhere == 0 {
