@@ -140,6 +140,28 @@ func TestForeignTextsStayTexts(t *testing.T) {
 	}
 }
 
+func FuzzPages(f *testing.F) {
+	f.Add("a", "b", "https://e.test/x")
+	f.Add("xn--bcher-kva.example", "\u202e<b>\x00", "//")
+	f.Fuzz(func(t *testing.T, host, text, url string) {
+		for _, body := range [][]byte{
+			AppendPreview(nil, &Preview{Host: host, Slug: text, Title: text, Destination: url, Created: made()}),
+			AppendCard(nil, &Card{Host: host, Title: text, Text: text, Image: url, Destination: url}),
+		} {
+			if !utf8.Valid(body) || len(body) > 200<<10 {
+				t.Errorf("%q, %q, %q: %d bytes, UTF-8 %t", host, text, url, len(body), utf8.Valid(body))
+			}
+			// Every tag is ours: what came from outside begins none.
+			for _, tag := range strings.Split(string(body), "<")[1:] {
+				name := strings.TrimLeft(tag, "/!")
+				if end := strings.IndexAny(name, " >"); end < 0 || !strings.Contains(" doctype html head meta title style body main svg path rect h1 p bdi wbr dl dt dd time a ", " "+name[:end]+" ") {
+					t.Errorf("%q, %q, %q: a tag %.20q", host, text, url, tag)
+				}
+			}
+		}
+	})
+}
+
 func TestTextsAreCut(t *testing.T) {
 	check := func(in string, limit int, want string) {
 		t.Helper()
@@ -192,8 +214,8 @@ func TestTargetHosts(t *testing.T) {
 func TestHostsAreShownAsWhatTheyAre(t *testing.T) {
 	check := func(host, want string) {
 		t.Helper()
-		if got := string(appendDisplay(nil, host)); got != want {
-			t.Errorf("appendDisplay(%q) = %q, want %q", host, got, want)
+		if got := display(host); got != want {
+			t.Errorf("display(%q) = %q, want %q", host, got, want)
 		}
 	}
 	check("e.test", "e.test")

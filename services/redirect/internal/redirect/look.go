@@ -87,11 +87,11 @@ func (w *worker) qrCode(ctx context.Context, res *http1.Response, e *lookup.Entr
 		res.Lines(temporary + noIndex)
 		res.Lines(timing)
 		res.Lines(page.ImageLines)
-		text := ""
+		var text []byte
 		for _, field := range wrong {
-			text += field.Field + ": " + field.Detail + "\n"
+			text = append(text, field.Field+": "+field.Detail+"\n"...)
 		}
-		res.Body(textType, []byte(text))
+		res.Body(textType, text)
 	case err != nil:
 		w.unavailable(res, noIndex+timing)
 	default:

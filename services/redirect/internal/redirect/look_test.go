@@ -24,6 +24,7 @@ func made(r *linkcache.Record) {
 	r.LinkID = [16]byte{0x01, 0x9a, 0xcf, 0x12, 0xdc, 0x00, 0x70, 0x00, 0x80}
 }
 
+// Guards I69.
 func TestAPreviewShowsWhereALinkLeads(t *testing.T) {
 	w := newWorld(t)
 	w.domains.Take(1, []domains.Domain{{Host: "s.test"}, {Host: "off.test", NoPreview: true, Fallback: fallback}, {Host: "go.test", FoldCase: true, Fallback: fallback}})
@@ -36,7 +37,7 @@ func TestAPreviewShowsWhereALinkLeads(t *testing.T) {
 		if r.header["Cache-Control"] != "private, no-store" || r.header["X-Robots-Tag"] != "noindex" || !strings.HasPrefix(r.header["Server-Timing"], "cache;desc=") {
 			t.Errorf("%s: %v", path, r.header)
 		}
-		for _, want := range []string{"www.example.com:8443", "s.test/a/b", "29 November 2025", `href="/a/b"`} {
+		for _, want := range []string{"www.<wbr>example.<wbr>com:8443<", "s.test/a/b", "29 November 2025", `href="/a/b"`} {
 			if !strings.Contains(r.body, want) {
 				t.Errorf("%s: the page lacks %q", path, want)
 			}
@@ -80,6 +81,7 @@ func TestThereIsNothingToLookAtWhereNothingRedirects(t *testing.T) {
 	w.clicked(t, 0)
 }
 
+// Guards I69.
 func TestTheQRCodeOfALink(t *testing.T) {
 	w := newWorld(t, withURLs)
 	w.put(t, "launch", nil)
