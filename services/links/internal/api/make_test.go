@@ -144,7 +144,7 @@ func TestABulkCallIsAsManySingleOnes(t *testing.T) {
 		{200, "taken"},
 		{422, "domain:unknown_domain"},
 		{422, "expires_at:invalid"},
-		{422, "password:not_supported"},
+		{422, "password:too_short"},
 		{201, "last"},
 	}
 	a := s.send(t, "POST", "/v1/links/bulk", `{"links": [`+strings.Join(rows, ",")+`]}`)
