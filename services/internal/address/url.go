@@ -28,9 +28,10 @@ func (u URLs) Link(host, slug string) string {
 // from clicks. See CutScan.
 func (u URLs) Scan(host, slug string) string { return u.Link(host, slug) + "?" + scanMark }
 
-// Path is the path that leads to a slug.
+// Path is the path that leads to a slug. It begins with one slash, whatever the slug:
+// with two it would be a host.
 func Path(slug string) string {
-	segments := strings.Split(slug, "/")
+	segments := strings.Split(strings.TrimLeft(slug, "/"), "/")
 	for i, segment := range segments {
 		segments[i] = url.PathEscape(segment)
 	}

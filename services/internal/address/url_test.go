@@ -18,6 +18,7 @@ func TestURLs(t *testing.T) {
 		}
 	}
 	check(address.URLs{Scheme: "https"}, "s.test", "a/b", "https://s.test/a/b", "https://s.test/a/b?qr")
+	check(address.URLs{Scheme: "https"}, "s.test", "//e.test", "https://s.test/e.test", "https://s.test/e.test?qr")
 	check(address.URLs{Scheme: "http", Port: 8080}, "localhost", "é?", "http://localhost:8080/%C3%A9%3F", "http://localhost:8080/%C3%A9%3F?qr")
 }
 

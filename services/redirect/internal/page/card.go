@@ -17,7 +17,7 @@ type Card struct {
 func AppendCard(dst []byte, c *Card) []byte {
 	title := c.Title
 	if title == "" {
-		title = string(appendDisplay(nil, c.Host))
+		title = display(c.Host)
 	}
 	var meta []byte
 	add := func(kind, name, value string, limit int) {
@@ -27,7 +27,7 @@ func AppendCard(dst []byte, c *Card) []byte {
 		meta = append(meta, "\">\n"...)
 	}
 	add("property", "og:type", "website", maxTitle)
-	add("property", "og:site_name", string(appendDisplay(nil, c.Host)), maxHost)
+	add("property", "og:site_name", display(c.Host), maxHost)
 	add("property", "og:title", title, maxTitle)
 	add("name", "twitter:title", title, maxTitle)
 	if c.Text != "" {

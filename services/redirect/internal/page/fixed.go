@@ -17,7 +17,7 @@ type Fixed struct {
 func NewFixed() Fixed {
 	fixed := func(title, text, icon string) []byte {
 		dst := open(nil, title, noIndex, icon)
-		dst = appendElement(dst, "h1", title, maxTitle)
+		dst = appendHeading(dst, title)
 		dst = appendParagraph(dst, "", text)
 		return append(dst, end...)
 	}

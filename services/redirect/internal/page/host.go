@@ -29,24 +29,38 @@ func targetHost(url string) string {
 	return host
 }
 
-// appendDisplay appends a host for people: labels in punycode as the letters they stand
+// display is a host for people: labels in punycode as the letters they stand
 // for, where these cannot be taken for others. Whoever shows it shows the punycode
 // beside it if the two differ.
-func appendDisplay(dst []byte, host string) []byte {
+func display(host string) string {
 	if !strings.Contains(host, "xn--") {
-		return append(dst, host...)
+		return host
 	}
+	labels := strings.Split(host, ".")
+	for i, label := range labels {
+		if letters, err := idna.Lookup.ToUnicode(label); err == nil && unmistakable(letters) {
+			labels[i] = letters
+		}
+	}
+	return strings.Join(labels, ".")
+}
+
+// appendHost appends a host that is broken at its dots where it is too long for a line.
+func appendHost(dst []byte, host string) []byte {
 	for i, label := range strings.Split(host, ".") {
 		if i > 0 {
-			dst = append(dst, '.')
+			dst = append(dst, ".<wbr>"...)
 		}
-		if letters, err := idna.Lookup.ToUnicode(label); err == nil && unmistakable(letters) {
-			label = letters
+		if i == maxLabels {
+			return append(dst, "…"...)
 		}
-		dst = append(dst, label...)
+		dst = appendText(dst, label, maxHost)
 	}
 	return dst
 }
+
+// maxLabels is more than a host of maxHost characters has.
+const maxLabels = 128
 
 // mixes are the scripts that one label may be written in: each alone, and those of the
 // languages that use several. Latin stands with none, because whatever else looks like
@@ -59,10 +73,29 @@ var mixes = [][]*unicode.RangeTable{
 	{unicode.Han, unicode.Hiragana, unicode.Katakana},
 	{unicode.Han, unicode.Bopomofo},
 	{unicode.Han, unicode.Hangul},
-	{unicode.Cyrillic}, {unicode.Greek},
-	{unicode.Arabic}, {unicode.Armenian}, {unicode.Bengali}, {unicode.Devanagari}, {unicode.Ethiopic}, {unicode.Georgian},
-	{unicode.Gujarati}, {unicode.Gurmukhi}, {unicode.Hebrew}, {unicode.Kannada}, {unicode.Khmer}, {unicode.Lao}, {unicode.Malayalam},
-	{unicode.Myanmar}, {unicode.Oriya}, {unicode.Sinhala}, {unicode.Tamil}, {unicode.Telugu}, {unicode.Thaana}, {unicode.Thai}, {unicode.Tibetan},
+	{unicode.Cyrillic},
+	{unicode.Greek},
+	{unicode.Arabic},
+	{unicode.Armenian},
+	{unicode.Bengali},
+	{unicode.Devanagari},
+	{unicode.Ethiopic},
+	{unicode.Georgian},
+	{unicode.Gujarati},
+	{unicode.Gurmukhi},
+	{unicode.Hebrew},
+	{unicode.Kannada},
+	{unicode.Khmer},
+	{unicode.Lao},
+	{unicode.Malayalam},
+	{unicode.Myanmar},
+	{unicode.Oriya},
+	{unicode.Sinhala},
+	{unicode.Tamil},
+	{unicode.Telugu},
+	{unicode.Thaana},
+	{unicode.Thai},
+	{unicode.Tibetan},
 }
 
 // lookalikes are letters of Cyrillic and Greek that pass for Latin ones. A label of
@@ -88,7 +121,7 @@ func writtenIn(label string, scripts []*unicode.RangeTable) bool {
 	for _, r := range label {
 		plain := r == '-' || '0' <= r && r <= '9'
 		long := r == 'ー' && len(scripts) == 3 // of both kana, and so of no script
-		if !plain && !long && !(unicode.In(r, scripts...) && usual(r)) {
+		if !plain && !long && (!unicode.In(r, scripts...) || !usual(r)) {
 			return false
 		}
 	}

@@ -44,7 +44,7 @@ const (
 // has no line ends, no characters that cannot be seen, and none that turn the direction
 // of what follows.
 func appendText(dst []byte, s string, limit int) []byte {
-	space := false // one is due
+	begin, space := len(dst), false // whether a space is due
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
 		switch {
@@ -60,7 +60,7 @@ func appendText(dst []byte, s string, limit int) []byte {
 			return append(dst, "…"...)
 		}
 		limit--
-		if space && len(dst) > 0 {
+		if space && len(dst) > begin {
 			dst = append(dst, ' ')
 		}
 		space = false
@@ -96,16 +96,17 @@ func hidden(r rune) bool {
 // appendElement appends a text in an element, set apart from its surroundings: one that
 // is written from right to left turns nothing else.
 func appendElement(dst []byte, name, s string, limit int) []byte {
-	dst = append(dst, '<')
-	dst = append(dst, name...)
-	dst = append(dst, " dir=\"auto\">"...)
+	dst = append(dst, "<"+name+` dir="auto">`...)
 	dst = appendText(dst, s, limit)
-	dst = append(dst, "</"...)
-	name, _, _ = strings.Cut(name, " ")
-	dst = append(dst, name...)
-	return append(dst, ">\n"...)
+	return append(dst, "</"+name+">\n"...)
 }
 
+// appendHeading appends a heading of ours.
+func appendHeading(dst []byte, text string) []byte {
+	return append(dst, "<h1>"+text+"</h1>\n"...)
+}
+
+// appendParagraph appends a paragraph of ours.
 func appendParagraph(dst []byte, class, text string) []byte {
 	dst = append(dst, "<p"...)
 	if class != "" {

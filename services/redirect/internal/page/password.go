@@ -21,7 +21,7 @@ const (
 // another try is allowed, for TooManyTries.
 func AppendPassword(dst []byte, try Try, wait time.Duration) []byte {
 	dst = open(dst, passwordTitle, noIndex, iconLock)
-	dst = appendElement(dst, "h1", passwordTitle, maxTitle)
+	dst = appendHeading(dst, passwordTitle)
 	dst = appendParagraph(dst, "", passwordText)
 	invalid := ""
 	switch try {

@@ -25,8 +25,7 @@ type Preview struct {
 // continue is to open the link itself: that is the click, and what the link asks for
 // (its time, its limit, its password) is asked then.
 func AppendPreview(dst []byte, p *Preview) []byte {
-	host := appendDisplay(nil, p.Host)
-	short := string(append(append(host, '/'), p.Slug...))
+	short := display(p.Host) + "/" + p.Slug
 	icon := iconLink
 	if p.Destination == "" {
 		icon = iconLock
@@ -34,19 +33,19 @@ func AppendPreview(dst []byte, p *Preview) []byte {
 	dst = open(dst, previewTitle+": "+short, noIndex, icon)
 	if p.Destination == "" {
 		dst = appendElement(dst, "p", short, maxAddress)
-		dst = appendElement(dst, "h1", previewProtected, maxTitle)
+		dst = appendHeading(dst, previewProtected)
 		dst = appendParagraph(dst, "", previewHidden)
 	} else {
 		target := targetHost(p.Destination)
 		dst = append(dst, "<p><bdi>"...)
 		dst = appendText(dst, short, maxAddress)
 		dst = append(dst, "</bdi> "+previewLead+"</p>\n"...)
-		shown := string(appendDisplay(nil, target))
-		dst = appendElement(dst, "h1", shown, maxHost)
+		shown := display(target)
+		dst = append(dst, `<h1 dir="auto">`...)
+		dst = append(appendHost(dst, shown), "</h1>\n"...)
 		if shown != target {
 			dst = append(dst, "<p>"...)
-			dst = appendText(dst, target, maxHost)
-			dst = append(dst, "</p>\n"...)
+			dst = append(appendHost(dst, target), "</p>\n"...)
 		}
 		dst = append(dst, "<dl>\n"...)
 		if p.Title != "" {

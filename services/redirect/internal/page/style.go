@@ -6,7 +6,7 @@ const style = `:root{color-scheme:light dark;--bg:#f4f4f2;--card:#fff;--line:#e2
 @media (prefers-color-scheme:dark){:root{--bg:#0f1012;--card:#17181b;--line:#2a2c31;--edge:#7b7f88;--fg:#ededef;--dim:#a6aab2;--act:#8db4ff;--on:#0b1326;--bad:#ffa198}}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1rem;background:var(--bg);color:var(--fg);font:1.0625rem/1.55 system-ui,sans-serif}
-main{width:100%;max-width:27rem;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:1rem;overflow-wrap:anywhere}
+main{width:100%;max-width:27rem;padding:clamp(1.5rem,7vw,2rem);background:var(--card);border:1px solid var(--line);border-radius:1rem;overflow-wrap:anywhere}
 svg{display:block;width:2.25rem;height:2.25rem;margin:0 0 1.25rem;color:var(--act)}
 h1{margin:0 0 .5rem;font-size:1.5rem;line-height:1.25;text-wrap:balance}
 p{margin:0;color:var(--dim)}
@@ -25,4 +25,4 @@ button,.go{display:block;margin:1rem 0 0;border:0;background:var(--act);color:va
 `
 
 // styleHash lets browsers use style and no other. page_test.go holds it against style.
-const styleHash = "sha256-QOAxpFL6OT8XRyTKuJ51lN2pFguTPb+6ipaqg+C7JX8="
+const styleHash = "sha256-eqPm+NMXNZevSV/EK0fMrzMXTioRgT5am7TRXciy4kc="

@@ -1,6 +1,7 @@
 package redirect
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -11,40 +12,31 @@ import (
 	"github.com/linkstream/linkstream/services/redirect/internal/target"
 )
 
-// link answers for an entry. What leads to a target is a click, if it is followed.
-func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, ask *asked) {
-	millis, query := req.Time.UnixMilli(), ask.query
+// link answers for an entry. What leads to a target is a click, if it is followed. It
+// says false, and has done nothing, when others have to be asked and waits is false. The
+// order is that of adr/0013.
+func (w *worker) link(ctx context.Context, req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, ask *asked, waits bool) bool {
+	millis := req.Time.UnixMilli()
 	switch timing := w.timing[source]; {
+	case ask.post && (!e.Found || e.Flags&linkcache.FlagPassword == 0):
+		w.wrongMethod(res)
 	case !e.Found:
 		w.unknown(res, timing, ask.fallback)
 	case e.Flags&^linkcache.KnownFlags != 0:
 		w.unavailable(res, noIndex+timing)
+	case e.Flags&linkcache.FlagDisabled != 0:
+		w.over(req, res, e, ask, timing)
 	case e.StartsAt != 0 && millis < e.StartsAt:
-		w.unknown(res, timing, "") // it is there, and nobody's mistake
-	case e.ExpiresAt == 0 || millis < e.ExpiresAt:
-		// A browser that kept the redirect would follow it past the link's end.
-		ending := e.ExpiresAt != 0 && e.ExpiresAt-millis < permanentFor.Milliseconds()
-		redirect(res, e.Status, timing, ending)
-		if mode := forwarding(e.Flags); mode == target.Off {
-			res.Header("Location", e.Destination)
-		} else {
-			w.location = target.Append(w.location[:0], e.Destination, query, mode)
-			res.HeaderBytes("Location", w.location)
-		}
-		res.Empty()
-		w.click(req, res, e, query)
-	case e.Fallback != "":
-		redirectTo(res, e.Fallback, timing)
-		w.click(req, res, e, query)
-	case ask.fallback != "":
-		redirectTo(res, ask.fallback, timing)
-		w.click(req, res, e, query)
+		w.notStarted(res, timing)
+	case e.ExpiresAt != 0 && millis >= e.ExpiresAt:
+		w.over(req, res, e, ask, timing)
+	case e.Flags&decided != 0:
+		return w.optional(ctx, req, res, e, ask, timing, waits)
 	default:
-		res.Status(http.StatusGone)
-		res.Lines(temporary + noIndex)
-		res.Lines(timing)
-		res.Body(pageType, w.pages.gone)
+		ask.target = e.Destination
+		w.follow(req, res, e, ask, timing, false)
 	}
+	return true
 }
 
 // redirectTo is a whole redirect for now: no browser keeps it.
@@ -84,40 +76,10 @@ func forwarding(flags linkcache.Flags) target.Mode {
 	}
 }
 
-// unknown says that there is no link, or leads to the domain's fallback. A browser that
-// kept the answer would not notice that one was made since.
-func (w *worker) unknown(res *http1.Response, lines, fallback string) {
-	if fallback != "" {
-		redirectTo(res, fallback, lines)
-		return
-	}
-	res.Status(http.StatusNotFound)
-	res.Lines(temporary + noIndex)
-	res.Lines(lines)
-	res.Body(pageType, w.pages.unknown)
-}
-
-func (w *worker) unavailable(res *http1.Response, lines string) {
-	res.Status(http.StatusServiceUnavailable)
-	res.Lines(retrySoon + temporary)
-	res.Lines(lines)
-	res.Body(pageType, w.pages.unavailable)
-}
-
-func (w *worker) page(res *http1.Response, status int, lines string, body []byte) {
-	res.Status(status)
-	res.Lines(lines)
-	res.Body(pageType, body)
-}
-
 // click records the answer that was just written.
-func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry, query []byte) {
+func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry, ask *asked) {
 	if !req.Is(http.MethodGet) {
 		return
-	}
-	purpose := req.SecPurpose
-	if len(purpose) == 0 {
-		purpose = req.Purpose
 	}
 	c := events.Click{
 		TimeUnixMicro:  req.Time.UnixMicro(),
@@ -132,9 +94,14 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 		UserAgent:      cut(req.UserAgent, events.MaxUserAgent),
 		Referrer:       cut(req.Referer, events.MaxReferrer),
 		AcceptLanguage: cut(req.AcceptLanguage, events.MaxAcceptLanguage),
-		Query:          cut(query, events.MaxQuery),
-		Purpose:        cut(purpose, events.MaxPurpose),
-		TargetQuery:    campaignOf(e.Destination),
+		Query:          cut(ask.query, events.MaxQuery),
+		Purpose:        cut(purpose(req), events.MaxPurpose),
+		TargetQuery:    campaignOf(ask.target),
+		Rule:           ask.rule,
+		Variant:        ask.variant,
+	}
+	if ask.scanned {
+		c.Source = sourceQR
 	}
 	var room [16]byte
 	switch visitor := w.visitor(req); {
@@ -148,6 +115,13 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 	w.batch.Add(&c)
 }
 
+func purpose(req *http1.Request) []byte {
+	if len(req.SecPurpose) > 0 {
+		return req.SecPurpose
+	}
+	return req.Purpose
+}
+
 // campaignOf is the query of a target that names a campaign, which the click keeps:
 // the link may have another target when the click is read.
 func campaignOf(destination string) string {
@@ -158,5 +132,8 @@ func campaignOf(destination string) string {
 	destination, _, _ = strings.Cut(destination[query+1:], "#")
 	return destination[:min(len(destination), events.MaxTargetQuery)]
 }
+
+// sourceQR is the source of a click by a QR code.
+const sourceQR = "qr"
 
 func cut(b []byte, limit int) []byte { return b[:min(len(b), limit)] }

@@ -2,15 +2,21 @@ package redirect
 
 import (
 	"context"
+	"log/slog"
 	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/linkstream/linkstream/services/internal/address"
+	"github.com/linkstream/linkstream/services/internal/place"
+	"github.com/linkstream/linkstream/services/internal/ratelimit"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/domains"
+	"github.com/linkstream/linkstream/services/redirect/internal/limit"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
+	"github.com/linkstream/linkstream/services/redirect/internal/option"
+	"github.com/linkstream/linkstream/services/redirect/internal/page"
 )
 
 const (
@@ -31,7 +37,6 @@ const (
 
 	noIndex   = "X-Robots-Tag: noindex\r\n"
 	retrySoon = "Retry-After: 1\r\n"
-	pageType  = "text/html; charset=utf-8"
 
 	// MinMonitorName is the shortest part of an agent that can stand for a monitor.
 	MinMonitorName = 3
@@ -51,7 +56,16 @@ type Settings struct {
 	MonitorAgents  []string // parts of the agents of uptime monitors, in any case
 	Limit          Limit
 	ServerTiming   bool
+	ShortURLs      address.URLs // as QR codes have them
 	Region, Edge   string
+
+	// Eyes tell visitors apart, by agents and places: nil for those without places.
+	Eyes *option.Eyes
+	// Counter counts the redirects of links with a limit. Without it they have none.
+	Counter *limit.Counter
+	// Passwords compares passwords, and Unlocking says what follows.
+	Passwords passwords
+	Unlocking Unlocking
 }
 
 // Handler answers requests. The look-up and the clicks are concrete types, because
@@ -70,8 +84,16 @@ type Handler struct {
 	timing   [lookup.Sources]string // a line, empty when switched off
 	region   string
 	edge     string
-	pages    pages
+	pages    page.Fixed
+	urls     address.URLs
+	drawing  chan struct{} // holds a token while a QR code is drawn
 	metrics  metrics
+
+	eyes      *option.Eyes
+	counter   *limit.Counter
+	passwords passwords
+	guesses   guesses
+	unlocking Unlocking
 }
 
 // New returns a handler.
@@ -88,9 +110,26 @@ func New(found *lookup.Lookup, log *clicks.Log, table *domains.Table, source lin
 		limiter:  newLimiter(settings.Limit, registry),
 		region:   settings.Region,
 		edge:     settings.Edge,
-		pages:    newPages(),
+		pages:    page.NewFixed(),
+		urls:     settings.ShortURLs,
+		drawing:  make(chan struct{}, 1),
 		metrics:  newMetrics(registry),
+
+		eyes:      settings.Eyes,
+		counter:   settings.Counter,
+		passwords: settings.Passwords,
+		unlocking: settings.Unlocking,
 	}
+	if h.eyes == nil {
+		h.eyes = option.NewEyes(&place.Files{}, found.Zones())
+	}
+	if h.counter == nil {
+		h.counter = limit.New(nil, registry)
+	}
+	if h.unlocking.Limiter == nil {
+		h.unlocking.Limiter = ratelimit.New(nil, ratelimit.Timeout, registry, slog.New(slog.DiscardHandler))
+	}
+	h.guesses = newGuesses(h.unlocking.Limiter)
 	for _, name := range settings.LocalNames {
 		h.local[address.Host(name)] = struct{}{}
 	}
