@@ -774,6 +774,8 @@ type EditLinkBody struct {
 	Destination *string `json:"destination,omitempty"`
 
 	// Disabled A disabled link answers as if it had expired
+	//
+	// Examples: false
 	Disabled *bool `json:"disabled,omitempty"`
 
 	// Domain Host of the short link; the installation's default domain when left out
@@ -791,7 +793,7 @@ type EditLinkBody struct {
 	// Examples: https://example.com/over
 	FallbackUrl *string `json:"fallback_url,omitempty"`
 
-	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target
+	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
 	//
 	// Examples: true
 	ForwardPath *bool `json:"forward_path,omitempty"`
@@ -1166,6 +1168,8 @@ type NewLinkBody struct {
 	Destination string `json:"destination"`
 
 	// Disabled A disabled link answers as if it had expired
+	//
+	// Examples: false
 	Disabled *bool `json:"disabled,omitempty"`
 
 	// Domain Host of the short link; the installation's default domain when left out
@@ -1186,7 +1190,7 @@ type NewLinkBody struct {
 	// FindOrCreate Answer with an existing link that has the destination and all given options, instead of a new one
 	FindOrCreate *bool `json:"find_or_create,omitempty"`
 
-	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target
+	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
 	//
 	// Examples: true
 	ForwardPath *bool `json:"forward_path,omitempty"`
@@ -1515,7 +1519,7 @@ type RateLimit struct {
 // Rule defines model for Rule.
 type Rule struct {
 	// Conditions All of them must hold.
-	Conditions *[]Condition `json:"conditions"`
+	Conditions []Condition `json:"conditions"`
 
 	// Destination Where such visitors are sent. The same rules as for the link's destination.
 	Destination string `json:"destination"`
