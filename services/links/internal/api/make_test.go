@@ -61,8 +61,10 @@ func TestFindOrCreateFindsWhatHasAllGivenOptions(t *testing.T) {
 func TestTwoWhoFindOrCreateAtTheSameTimeGetOneLink(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	for round, fields := range []string{``, `, "slug": "wished"`, `, "title": "T"`, `, "password": "open sesame"`,
-		`, "variants": [{"destination": "https://e.test/a", "weight": 1}], "utm": {"source": "s"}, "max_clicks": 5`} {
+	for round, fields := range []string{
+		``, `, "slug": "wished"`, `, "title": "T"`, `, "password": "open sesame"`,
+		`, "variants": [{"destination": "https://e.test/a", "weight": 1}], "utm": {"source": "s"}, "max_clicks": 5`,
+	} {
 		var (
 			wg  sync.WaitGroup
 			mu  sync.Mutex
