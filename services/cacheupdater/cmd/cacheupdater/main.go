@@ -17,6 +17,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/memory"
 	"github.com/linkstream/linkstream/services/internal/redisconn"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
@@ -36,6 +37,9 @@ func main() {
 	}
 }
 
+// memoryLimit is far above what is in use: batches of records, and what they become.
+const memoryLimit = 256 << 20
+
 func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	s, err := config.Parse[settings]("cacheupdater writes the changelog of links to one region's Redis.", environ, args, stdout)
 	if err != nil {
@@ -46,6 +50,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	log = log.With("region", s.Region)
+	memory.Relax(memoryLimit)
 	registry := telemetry.NewRegistry()
 
 	redis, err := redisconn.OpenPatient(s.RedisURL, roundTrip)

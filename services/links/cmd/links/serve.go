@@ -21,6 +21,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/memory"
 	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
 	"github.com/linkstream/linkstream/services/internal/rpc/controlv1/controlv1connect"
 	"github.com/linkstream/linkstream/services/internal/rpc/originv1/originv1connect"
@@ -48,6 +49,10 @@ const (
 	// topics are there. After it the service starts without: edges need the origin
 	// look-up most when other things are down.
 	brokerPatience = 10 * time.Second
+
+	// memoryLimit is above what bulk calls of the largest size take: some hold 16 MiB of
+	// text and what becomes of it.
+	memoryLimit = 1 << 30
 )
 
 func serve(ctx context.Context, environ, args []string, stdout io.Writer) error {
@@ -59,6 +64,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	if err != nil {
 		return err
 	}
+	memory.Relax(memoryLimit)
 	registry := telemetry.NewRegistry()
 
 	pool, err := postgres.Open(ctx, s.PostgresURL, s.PostgresMaxConns)
