@@ -50,6 +50,9 @@ const (
 	// look-up most when other things are down.
 	brokerPatience = 10 * time.Second
 
+	// textsEvery is how often texts are looked for that nobody has read.
+	textsEvery = 2 * time.Second
+
 	// memoryLimit is above what bulk calls of the largest size take: some hold 16 MiB of
 	// text and what becomes of it.
 	memoryLimit = 1 << 30
@@ -134,11 +137,35 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		runner.Task{Name: "relay", Run: outbox.Run},      // publishes what the last requests wrote
 		runner.Task{Name: "edges", Run: edges.Run},
 		runner.Task{Name: "uses", Run: func(ctx context.Context) error { return accounts.RecordUses(ctx, log) }},
+		runner.Task{Name: "texts", Run: func(ctx context.Context) error { return readTexts(ctx, store, log) }},
 		runner.Task{Name: "idempotency", Run: guard.Run},
 		runner.Task{Name: "rpc", Run: rpcServer.Run},
 		runner.Task{Name: "api", Run: apiServer.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)
+}
+
+// readTexts makes texts quick to find that were stored one by one or changed, whenever
+// enough of a workspace have come together.
+func readTexts(ctx context.Context, store *postgres.Store, log *slog.Logger) error {
+	tick := time.NewTicker(textsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		for n := 1; n > 0; {
+			var err error
+			if n, err = store.ReadTexts(ctx); err != nil {
+				if ctx.Err() == nil && !errors.Is(err, link.ErrUnavailable) { // that is told by others
+					log.WarnContext(ctx, "texts not read", "err", err)
+				}
+				break
+			}
+		}
+	}
 }
 
 func listen(ctx context.Context, addr string, h http.Handler, grace time.Duration, log *slog.Logger) (*httpserver.Server, error) {

@@ -33,7 +33,7 @@ func TestFindOrCreateFindsWhatHasAllGivenOptions(t *testing.T) {
 	same(`, "title": null, "slug": null, "expires_at": null, "starts_at": null`) // as good as left out
 	same(`, "slug": ` + quoted(first.Slug))
 	same(`, "slug": ` + quoted(first.Slug) + `, "title": "T"`)
-	outbox := s.count(t, `SELECT count(*) FROM outbox`)
+	outbox := s.count(t, `SELECT coalesce(sum(changes), 0) FROM outbox`)
 	if outbox != 1 {
 		t.Errorf("finding wrote %d records", outbox-1)
 	}
@@ -97,7 +97,7 @@ func TestTwoWhoFindOrCreateAtTheSameTimeGetOneLink(t *testing.T) {
 			t.Errorf("%q: links %v, statuses %v", fields, ids, n)
 		}
 	}
-	if n := s.count(t, `SELECT count(*) FROM outbox`); n != 3 {
+	if n := s.count(t, `SELECT coalesce(sum(changes), 0) FROM outbox`); n != 3 {
 		t.Errorf("%d records", n)
 	}
 }
@@ -177,7 +177,7 @@ func TestABulkCallIsAsManySingleOnes(t *testing.T) {
 	if n := s.count(t, `SELECT count(*) FROM links`); n != made+1 {
 		t.Errorf("%d links, want %d", n, made+1)
 	}
-	if n := s.count(t, `SELECT count(DISTINCT o.link_id) FROM outbox o JOIN links l ON l.id = o.link_id`); n != made+1 {
+	if n := s.count(t, `SELECT sum(o.changes) FROM outbox o JOIN links l ON l.id = o.link_id`); n != made+1 {
 		t.Errorf("%d records of changes, want %d", n, made+1)
 	}
 	whole := s.send(t, "GET", "/v1/links/"+a.Results[0].Link.ID, "")
@@ -216,7 +216,7 @@ func TestShapesOfABulkCall(t *testing.T) {
 	if a.status != 200 || len(a.Results) != 1000 || a.Results[999].Status != 201 {
 		t.Fatalf("got %d %.300s", a.status, a.raw)
 	}
-	if n := s.count(t, `SELECT count(*) FROM links l JOIN outbox o ON o.link_id = l.id AND o.publish_after = '-infinity'`); n != 1000 {
+	if n := s.count(t, `SELECT sum(o.changes) FROM links l JOIN outbox o ON o.link_id = l.id AND o.publish_after = '-infinity'`); n != 1000 {
 		t.Errorf("%d links with a record", n)
 	}
 }

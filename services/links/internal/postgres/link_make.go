@@ -10,10 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/linkstream/linkstream/events/eventspb"
-	"github.com/linkstream/linkstream/services/links/internal/changelog"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
@@ -184,20 +181,20 @@ func insert(ctx context.Context, tx pgx.Tx, fresh []*draft) error {
 		return nil
 	}
 	var c linkColumns
-	var payloads [][]byte
-	for _, d := range fresh {
+	created := make([]*link.Link, len(fresh))
+	for i, d := range fresh {
 		c.add(d.link)
-		payload, err := proto.Marshal(changelog.Changed(d.link, eventspb.LinkChanged_KIND_CREATED))
-		if err != nil {
-			return fmt.Errorf("encoding the change: %w", err)
-		}
-		payloads = append(payloads, payload)
+		created[i] = d.link
+	}
+	textID, err := readTexts(ctx, tx, fresh)
+	if err != nil {
+		return err
 	}
 	batch := &pgx.Batch{}
-	c.queueInsert(batch)
-	// Due at once whatever the clocks say; see queueOutbox.
-	batch.Queue(`INSERT INTO outbox (link_id, payload, publish_after)
-		SELECT o.link_id, o.payload, '-infinity' FROM unnest($1::uuid[], $2::bytea[]) AS o (link_id, payload)`, c.ids, payloads)
+	c.queueInsert(batch, textID)
+	if err := queueCreated(batch, created); err != nil {
+		return err
+	}
 	return tx.SendBatch(ctx, batch).Close()
 }
 
@@ -227,17 +224,18 @@ func (c *linkColumns) add(l *link.Link) {
 	c.createdAt, c.updatedAt = append(c.createdAt, l.CreatedAt), append(c.updatedAt, l.UpdatedAt)
 }
 
-func (c *linkColumns) queueInsert(batch *pgx.Batch) {
+// queueInsert inserts the links, whose texts have been read together at textID.
+func (c *linkColumns) queueInsert(batch *pgx.Batch, textID *int64) {
 	batch.Queue(`INSERT INTO links (id, workspace_id, domain_id, slug, slug_key, destination, title, notes, tags,
-			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query)
+			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query, text_id)
 		SELECT l.id, l.workspace_id, l.domain_id, l.slug, l.slug_key, l.destination, l.title, l.notes, l.tags::text[],
-			l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.archived, l.version, l.revision, l.created_at, l.updated_at, l.forward_query
+			l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.archived, l.version, l.revision, l.created_at, l.updated_at, l.forward_query, $20::bigint
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
 			$10::smallint[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::boolean[], $15::bigint[], $16::bigint[], $17::timestamptz[], $18::timestamptz[], $19::text[])
 		AS l (id, workspace_id, domain_id, slug, slug_key, destination, title, notes, tags,
 			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query)`,
 		c.ids, c.workspaces, c.domains, c.slugs, c.slugKeys, c.destinations, c.titles, c.notes, c.tags,
-		c.statusCodes, c.startsAt, c.expiresAt, c.fallbacks, c.archived, c.versions, c.revisions, c.createdAt, c.updatedAt, c.forwards)
+		c.statusCodes, c.startsAt, c.expiresAt, c.fallbacks, c.archived, c.versions, c.revisions, c.createdAt, c.updatedAt, c.forwards, textID)
 }
 
 // arrayText is a text array as Postgres reads it. unnest would take an array of

@@ -1,0 +1,54 @@
+package gram_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/linkstream/linkstream/services/links/internal/gram"
+)
+
+func TestASetHasWhateverILIKEFinds(t *testing.T) {
+	a, b := uuid.UUID{1}, uuid.UUID{2}
+	check := func(text, piece string, want bool) {
+		t.Helper()
+		set := gram.NewSet(a)
+		set.Add("before")
+		set.Add(text)
+		set.Add("after")
+		got := true
+		for _, g := range gram.Of(a, piece) {
+			got = got && slices.Contains(set.Grams(), g)
+		}
+		if got != want {
+			t.Errorf("%q may be in %q: %t, want %t", piece, text, got, want)
+		}
+	}
+	check("Spring SALE 2026", "spring", true)
+	check("spring sale", "G SA", true)
+	check("spring sale", "gsa", false)
+	check("Spring", "", true)
+	check("Spring", "xy", true) // too short to tell
+	check("Spring", "xyz", false)
+	check("Spring", "xyé", true)
+	check("Café au lait", "CAF", true)
+	check("Café au lait", "café au", true)
+	check("Café au lait", "cafe", false) // ILIKE does not find it either
+	check("\u0130stanbul", "ist", true)  // the lower case of U+0130 is i in some locales
+	check("ist", "\u0130st", true)
+	check("300 \u212A", "0 k", true)
+	check("https://e.test/a?b=c\x00d", "B=C", true)
+	check("a\nb", "a\nb", true)
+
+	if g := gram.Of(a, "spring"); len(g) != 4 || slices.Equal(g, gram.Of(b, "spring")) {
+		t.Errorf("got %v; want four, and others in another workspace", g)
+	}
+	// They are stored.
+	if g := gram.Of(a, "abcd"); !slices.Equal(g, golden) {
+		t.Errorf("got %v, want %v", g, golden)
+	}
+}
+
+//nolint:gochecknoglobals // a constant in all but type
+var golden = []int32{-444327561, -620876512}
