@@ -27,28 +27,29 @@ func TestASetHasWhateverILIKEFinds(t *testing.T) {
 	}
 	check("Spring SALE 2026", "spring", true)
 	check("spring sale", "G SA", true)
-	check("spring sale", "gsa", false)
+	check("spring sale", "ngsa", false)
 	check("Spring", "", true)
 	check("Spring", "xy", true) // too short to tell
-	check("Spring", "xyz", false)
-	check("Spring", "xyé", true)
-	check("Café au lait", "CAF", true)
+	check("Spring", "xyz", true)
+	check("Spring", "wxyz", false)
+	check("Spring", "xyzé", true)
+	check("Café au lait", "U LAI", true)
 	check("Café au lait", "café au", true)
 	check("Café au lait", "cafe", false) // ILIKE does not find it either
-	check("\u0130stanbul", "ist", true)  // the lower case of U+0130 is i in some locales
+	check("\u0130stanbul", "ista", true) // the lower case of U+0130 is i in some locales
 	check("ist", "\u0130st", true)
-	check("300 \u212A", "0 k", true)
+	check("300 \u212A", "00 k", true)
 	check("https://e.test/a?b=c\x00d", "B=C", true)
-	check("a\nb", "a\nb", true)
+	check("a\nbc", "A\nbc", true)
 
-	if g := gram.Of(a, "spring"); len(g) != 4 || slices.Equal(g, gram.Of(b, "spring")) {
-		t.Errorf("got %v; want four, and others in another workspace", g)
+	if g := gram.Of(a, "spring"); len(g) != 3 || slices.Equal(g, gram.Of(b, "spring")) {
+		t.Errorf("got %v; want three, and others in another workspace", g)
 	}
 	// They are stored.
-	if g := gram.Of(a, "abcd"); !slices.Equal(g, golden) {
+	if g := gram.Of(a, "abcde"); !slices.Equal(g, golden) {
 		t.Errorf("got %v, want %v", g, golden)
 	}
 }
 
 //nolint:gochecknoglobals // a constant in all but type
-var golden = []int32{-444327561, -620876512}
+var golden = []int32{-719442656, -47076271}

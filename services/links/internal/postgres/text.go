@@ -20,7 +20,7 @@ func textOf(title, slug, destination string) string { return title + "\n" + slug
 
 const (
 	// readAtOnce is how many links that are made together have their texts read at once,
-	// at least: the more, the fewer trigrams for each. Fewer stay unread for a while.
+	// at least: the more, the fewer grams for each. Fewer stay unread for a while.
 	readAtOnce = 100
 
 	// unreadTexts is how many links of a workspace may stay unread. Each question for a
@@ -28,7 +28,7 @@ const (
 	unreadTexts = 500
 )
 
-// readTexts stores the trigrams of links of which the transaction makes enough, and
+// readTexts stores the grams of links of which the transaction makes enough, and
 // returns where, or nil. Links of several workspaces stay unread: they were made one by
 // one.
 func readTexts(ctx context.Context, tx pgx.Tx, fresh []*draft) (*int64, error) {
@@ -108,27 +108,44 @@ func readUnread(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (int, error
 	return len(ids), nil
 }
 
-// listQuery asks for the links of a filter, newest first. A text is looked for among
-// the links that were read together with one that has its trigrams, and among those
-// that nobody has read.
-func listQuery(workspace uuid.UUID, f link.Filter, host string, after *link.Position, limit int) query {
-	var q query
-	const order = ` ORDER BY created_at DESC, id DESC LIMIT `
-	grams := gram.Of(workspace, f.Query)
-	if f.Query == "" || len(grams) == 0 {
-		q.text = selectLinks
-		q.filter(workspace, f, host, after)
-		q.add(` ORDER BY l.created_at DESC, l.id DESC LIMIT `, limit)
-		return q
-	}
-	q.text = `SELECT ` + linkNames + ` FROM ((` + selectLinks
-	q.filter(workspace, f, host, after)
-	q.add(` AND l.text_id IN (SELECT t.id FROM link_texts t WHERE t.grams @> `, grams)
-	q.add(`) ORDER BY l.created_at DESC, l.id DESC LIMIT `, limit)
-	q.text += `) UNION ALL (` + selectLinks
-	q.filter(workspace, f, host, after)
-	q.add(` AND l.text_id IS NULL ORDER BY l.created_at DESC, l.id DESC LIMIT `, limit)
+// manyTexts is how many places a text may be looked for in. When it may be in more, the
+// list is read in its order until a page is full: much of it will have the text.
+const manyTexts = 40
+
+// find returns the links of a listing with a text, newest first: among those that were
+// read together with one that has its grams, and those that nobody has read.
+func (s *Store) find(ctx context.Context, l listing, grams []int32) (links []link.Link, err error) {
+	// One snapshot: a text must not be read by somebody between the two questions.
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	return links, translate(pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
+		var places []int64
+		batch := &pgx.Batch{}
+		// The table is small, but what it holds is not.
+		batch.Queue(`SET LOCAL enable_seqscan = off`)
+		batch.Queue(`SELECT id FROM link_texts WHERE grams @> $1 LIMIT $2`, grams, manyTexts+1).Query(func(rows pgx.Rows) (err error) {
+			places, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+			return err
+		})
+		err := tx.SendBatch(ctx, batch).Close()
+		if err != nil {
+			return err
+		}
+		q := l.query()
+		if len(places) <= manyTexts {
+			q = l.among(places)
+		}
+		links, err = collect[link.Link](ctx, tx, scanLink, q.text, append([]any{planForValues}, q.args...)...)
+		return err
+	}))
+}
+
+// among asks for the links whose texts were read at the places, or not at all.
+func (l listing) among(places []int64) query {
+	q := query{text: `SELECT ` + linkNames + ` FROM ((`}
+	l.add(&q, func() { q.add(` AND l.text_id = ANY(`, places); q.text += `)` })
+	q.text += `) UNION ALL (`
+	l.add(&q, func() { q.text += ` AND l.text_id IS NULL` })
 	q.text += `)) AS found (` + linkNames + `)`
-	q.add(order, limit)
+	q.add(` ORDER BY created_at DESC, id DESC LIMIT `, l.limit)
 	return q
 }
