@@ -128,7 +128,8 @@ func findQuery(n *link.New) query {
 		q.add(` AND l.notes = `, g.Notes.Value)
 	}
 	if g.Tags.Set {
-		q.add(` AND l.tags = `, g.Tags.Value)
+		q.add(` AND l.tags @> `, g.Tags.Value)
+		q.add(` AND l.tags <@ `, g.Tags.Value) // in any order
 	}
 	if g.StatusCode.Set {
 		q.add(` AND l.status_code = `, g.StatusCode.Value)
@@ -145,9 +146,7 @@ func findQuery(n *link.New) query {
 	if g.ForwardQuery.Set {
 		q.add(` AND l.forward_query = `, g.ForwardQuery.Value)
 	}
-	if g.Archived.Set {
-		q.add(` AND l.archived = `, g.Archived.Value)
-	}
+	q.add(` AND l.archived = `, g.Archived.Value)
 	q.text += ` ORDER BY l.created_at, l.id LIMIT 1`
 	return q
 }

@@ -26,6 +26,10 @@ const (
 	// they hold 2,000, beside some 1,600 of combined single creations; a server with
 	// Postgres's own settings has room for 6,400.
 	bulkTransactions = 2
+
+	// bulkTimeout bounds one of them, which takes a twentieth of a second. A database that
+	// hangs ends the call with the first.
+	bulkTimeout = 3500 * time.Millisecond
 )
 
 // Create stores a new link and the record of its creation. It fails with
@@ -47,18 +51,41 @@ func (s *Store) Make(ctx context.Context, n link.New) link.Outcome { return s.si
 // the first gets it. One that fails does so alone, with an error as of Make.
 func (s *Store) MakeMany(ctx context.Context, rows []link.New) []link.Outcome {
 	outcomes := make([]link.Outcome, 0, len(rows))
+	var away error
 	for part := range slices.Chunk(rows, bulkRows) {
-		select {
-		case s.bulk <- struct{}{}:
-			outcomes = append(outcomes, s.makeLinks(ctx, part)...)
-			<-s.bulk
-		case <-ctx.Done():
-			for range part {
-				outcomes = append(outcomes, link.Outcome{Err: fmt.Errorf("%w: %w", link.ErrUnavailable, ctx.Err())})
+		if away == nil {
+			select {
+			case s.bulk <- struct{}{}:
+				var made []link.Outcome
+				made, away = s.makePart(ctx, part)
+				<-s.bulk
+				outcomes = append(outcomes, made...)
+				continue
+			case <-ctx.Done():
+				away = fmt.Errorf("%w: %w", link.ErrUnavailable, ctx.Err())
 			}
+		}
+		for range part {
+			outcomes = append(outcomes, link.Outcome{Err: away})
 		}
 	}
 	return outcomes
+}
+
+// makePart makes the links of one transaction. It says when the database did not answer
+// in time, so that nobody waits for the next one, too.
+func (s *Store) makePart(ctx context.Context, part []link.New) (outcomes []link.Outcome, away error) {
+	bounded, cancel := context.WithTimeout(ctx, bulkTimeout)
+	defer cancel()
+	outcomes = s.makeLinks(bounded, part)
+	if bounded.Err() != nil {
+		for _, o := range outcomes {
+			if errors.Is(o.Err, link.ErrUnavailable) {
+				return outcomes, o.Err
+			}
+		}
+	}
+	return outcomes, nil
 }
 
 // draft is a link on its way.
