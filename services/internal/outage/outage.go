@@ -26,8 +26,11 @@ type Thing struct {
 	Name    string // as in /readyz
 	Address string // without passwords
 	Advice  string // what somebody who reads the log can do
-	// Ask is nil when it is there. It is called while the thing is away.
+	// Ask is nil when it is there. It is called while the thing is away, twice a second.
 	Ask func(ctx context.Context) error
+	// Always says that Ask costs nothing and is called all the time, so that an outage is
+	// told which nobody has an error of, because all who would are waiting.
+	Always bool
 }
 
 // Outage watches one Thing. It is safe for concurrent use.
@@ -70,21 +73,27 @@ func (o *Outage) Begin(ctx context.Context, err error) {
 func (o *Outage) Run(ctx context.Context) error {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
-	for {
+	for away := false; ; {
+		ticks := tick.C
+		if !away && !o.thing.Always {
+			ticks = nil
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-o.begun:
-		}
-		for away := true; away; {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-tick.C:
-				away = o.ask(ctx) != nil
+			away = true
+			tick.Reset(askEvery) // it has only just failed
+		case <-ticks:
+			switch err := o.ask(ctx); {
+			case ctx.Err() != nil:
+			case err != nil:
+				o.Begin(ctx, err)
+			case away:
+				away = false
+				o.end(ctx)
 			}
 		}
-		o.end(ctx)
 	}
 }
 

@@ -70,3 +70,31 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 		}
 	})
 }
+
+func TestAnOutageThatNobodyHasAnErrorOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		hangs := false
+		redis := outage.New(outage.Thing{Name: "redis", Always: true, Ask: func(context.Context) error {
+			if hangs {
+				return errors.New("no answer")
+			}
+			return nil
+		}}, slog.New(slog.NewTextHandler(&out, nil)))
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- redis.Run(ctx) }()
+		time.Sleep(3 * time.Second)
+		hangs = true
+		time.Sleep(3 * time.Second)
+		hangs = false
+		time.Sleep(3 * time.Second)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if lines := bytes.Count(out.Bytes(), []byte("\n")); lines != 2 {
+			t.Errorf("%d lines, want 2:\n%s", lines, out.String())
+		}
+	})
+}

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/cacheupdater/internal/apply"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
@@ -65,8 +64,10 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	defer func() { _ = listener.Close() }()
 
+	away := newOutages(&s, log)
+	log = away.log()
 	updater, err := apply.New(
-		kafka.Options(s.KafkaBrokers, "cacheupdater-"+s.Region, log), redis,
+		kafka.Options(s.KafkaBrokers, "cacheupdater-"+s.Region, away.kafkaLog()), redis,
 		apply.Settings{
 			Region: s.Region, TopicPrefix: s.TopicPrefix,
 			Instance: kafka.Instance(s.InstanceName, listener.Addr()), DrainTimeout: s.DrainTimeout,
@@ -75,12 +76,12 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	topics := []events.Topic{events.LinksChangelog, events.DeadLinksChangelog}
+	away.updater = updater
 	// Without a broker there is nothing to write, and the process waits for one, not
 	// ready: it says in /readyz what it waits for, which one that ends and is started
 	// again cannot. A broker that lacks a topic ends it.
 	update := func(ctx context.Context) error {
-		if err := kafka.AwaitTopics(ctx, updater.Client(), s.TopicPrefix, kafka.Forever, topics...); err != nil {
+		if err := kafka.AwaitTopics(ctx, updater.Client(), s.TopicPrefix, kafka.Forever, topics()...); err != nil {
 			updater.Client().CloseAllowingRebalance()
 			return err
 		}
@@ -91,12 +92,14 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		httpserver.Check{Name: "redis", Ready: updater.RedisReady},
 		httpserver.Check{Name: "changelog", Ready: updater.ChangelogReady},
 		httpserver.Check{Name: "broker", Ready: func(ctx context.Context) error {
-			return kafka.CheckTopics(ctx, updater.Client(), s.TopicPrefix, topics...)
+			return kafka.CheckTopics(ctx, updater.Client(), s.TopicPrefix, topics()...)
 		}},
 	)
 	log.Info("started", "admin", listener.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(listener, admin, s.DrainTimeout, log).Run},
+		runner.Task{Name: "redis outages", Run: away.redis.Run},
+		runner.Task{Name: "broker outages", Run: away.broker.Run},
 		runner.Task{Name: "updater", Run: update},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)

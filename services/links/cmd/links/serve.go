@@ -75,6 +75,8 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return err
 	}
 	defer pool.Close()
+	away := newOutages(&s, pool, log)
+	log = away.log()
 	defaultDomain, _ := link.ParseHost(s.DefaultDomain) // checked with the settings
 	store := postgres.New(pool, defaultDomain, s.TombstoneGrace)
 	keys, err := keyring.New(s.TokenPepper, s.TokenPeppersOld...)
@@ -86,12 +88,13 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return fmt.Errorf("preparing the accounts: %w", err)
 	}
 
-	kafkaOptions := kafka.Options(s.KafkaBrokers, "links", log)
+	kafkaOptions := kafka.Options(s.KafkaBrokers, "links", away.kafkaLog())
 	probe, err := kgo.NewClient(kafkaOptions...)
 	if err != nil {
 		return fmt.Errorf("making the broker's client: %w", err)
 	}
 	defer probe.Close()
+	away.probe = probe
 	err = kafka.AwaitTopics(ctx, probe, s.TopicPrefix, brokerPatience, events.LinksChangelog)
 	switch {
 	case errors.Is(err, kafka.ErrNoAnswer):
@@ -112,7 +115,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	callers := access.Remember(accounts, func(token string) bool { return strings.HasPrefix(token, account.KeyPrefix) })
 	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	guard.Use(document)                                                                         //nolint:contextcheck // likewise
-	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+	api.Register(document, store, &link.Rules{Schemes: s.Schemes, LocalNames: s.LocalNames, LocalPorts: s.LocalPorts}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 	api.RegisterEdges(document, edges, store, log)
 	api.RegisterDomains(document, store, log)
 	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
@@ -134,7 +137,9 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "rpc", s.RPCAddr, "admin", s.AdminAddr)
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: adminServer.Run}, // stopped last: says until then how it goes
-		runner.Task{Name: "relay", Run: outbox.Run},      // publishes what the last requests wrote
+		runner.Task{Name: "postgres outages", Run: away.postgres.Run},
+		runner.Task{Name: "broker outages", Run: away.broker.Run},
+		runner.Task{Name: "relay", Run: outbox.Run}, // publishes what the last requests wrote
 		runner.Task{Name: "edges", Run: edges.Run},
 		runner.Task{Name: "uses", Run: func(ctx context.Context) error { return accounts.RecordUses(ctx, log) }},
 		runner.Task{Name: "texts", Run: func(ctx context.Context) error { return readTexts(ctx, store, log) }},

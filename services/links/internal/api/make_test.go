@@ -39,7 +39,20 @@ func TestFindOrCreateFindsWhatHasAllGivenOptions(t *testing.T) {
 	}
 	ask(`, "slug": `+quoted(first.Slug)+`, "title": "other"`, 409)
 	ask(`, "title": "other"`, 201)
-	ask(`, "tags": ["y", "x"]`, 201)
+	same(`, "tags": ["y", "x"]`)
+	ask(`, "tags": ["y"]`, 201)
+	ask(`, "tags": ["x", "y", "z"]`, 201)
+	// An archived link is found by who asks for one.
+	archived := ask(`, "title": "put away"`, 201)
+	if a := s.send(t, "PATCH", "/v1/links/"+archived.ID, `{"archived": true}`); a.status != 200 {
+		t.Fatalf("archiving: %d %s", a.status, a.raw)
+	}
+	if a := ask(`, "title": "put away", "archived": true`, 200); a.ID != archived.ID {
+		t.Errorf("found %s, want %s", a.ID, archived.ID)
+	}
+	if a := ask(`, "title": "put away"`, 201); a.ID == archived.ID {
+		t.Error("an archived link was found")
+	}
 	ask(`, "domain": "two.test"`, 201)
 	ask(`, "domain": "two.test"`, 200)
 	ask(`, "slug": "wished"`, 201)

@@ -154,7 +154,7 @@ func (p *publisher) produce(ctx context.Context, rows []*row) error {
 		// ends, and closing the client ends them.
 		p.client.Close()
 		<-answered
-		return fmt.Errorf("waiting for the broker: %w", ctx.Err())
+		return fmt.Errorf("%w: %w", ErrBroker, ctx.Err())
 	}
 	for i, rec := range sent {
 		rec.err = outcomes[i]
@@ -242,7 +242,7 @@ func (p *publisher) outcome(ctx context.Context, rows []*row) (done []int64, rec
 			p.block(ctx, r, err, reasonRejected)
 		default:
 			if failed == nil { // the others fail for the same reason
-				failed = fmt.Errorf("publishing row %d: %w", r.id, err)
+				failed = fmt.Errorf("%w: row %d: %w", ErrBroker, r.id, err)
 			}
 		}
 	}

@@ -17,6 +17,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -47,6 +48,9 @@ const (
 	// and enough for the round trips not to matter.
 	batchRows = 400
 )
+
+// ErrBroker is in what Relay logs of a broker that is away.
+var ErrBroker = errors.New("the broker does not take the records")
 
 // Relay publishes the outbox.
 type Relay struct {
@@ -147,7 +151,10 @@ func (r *Relay) session(ctx context.Context) error {
 	}
 	defer client.Close()
 	if err := kafka.CheckTopics(ctx, client, r.prefix, events.LinksChangelog); err != nil {
-		return err
+		if errors.Is(err, kafka.ErrMissingTopics) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrBroker, err)
 	}
 	r.active.Set(1)
 	p.conn, p.client = conn, client
