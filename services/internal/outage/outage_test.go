@@ -39,12 +39,12 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 		away = true
 		for range 20 {
 			quiet.Warn("cannot write", "err", fmt.Errorf("writing: %w", gone))
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(300 * time.Millisecond) //nolint:forbidigo // virtual time
 		}
 		quiet.Error("something else", "err", other)
 		quiet.Info("no error", "err", gone)
 		away = false
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // virtual time
 		quiet.Warn("late", "err", gone)
 		stop()
 		if err := <-ended; err != nil {
@@ -84,11 +84,11 @@ func TestAnOutageThatNobodyHasAnErrorOf(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- redis.Run(ctx) }()
-		time.Sleep(3 * time.Second)
+		time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time
 		hangs = true
-		time.Sleep(3 * time.Second)
+		time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time
 		hangs = false
-		time.Sleep(3 * time.Second)
+		time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)

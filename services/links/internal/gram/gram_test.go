@@ -51,5 +51,4 @@ func TestASetHasWhateverILIKEFinds(t *testing.T) {
 	}
 }
 
-//nolint:gochecknoglobals // a constant in all but type
 var golden = []int32{-719442656, -47076271}

@@ -158,8 +158,7 @@ func translate(err error) error {
 // Away says whether an error means that the database cannot be reached, or does not
 // answer. One that refuses this statement alone is there.
 func Away(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53")
 	}
 	return err != nil && !errors.Is(err, context.Canceled) && (disconnected(err) || errors.Is(err, link.ErrUnavailable))
