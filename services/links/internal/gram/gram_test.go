@@ -9,6 +9,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/gram"
 )
 
+// Guards I60.
 func TestASetHasWhateverILIKEFinds(t *testing.T) {
 	a, b := uuid.UUID{1}, uuid.UUID{2}
 	check := func(text, piece string, want bool) {
