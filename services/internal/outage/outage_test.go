@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +20,9 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 		var out bytes.Buffer
 		log := slog.New(slog.NewJSONHandler(&out, nil))
 		gone, other := errors.New("connection refused"), errors.New("another error")
-		away := false
+		var away atomic.Bool
 		redis := outage.New(outage.Thing{Name: "redis", Address: "127.0.0.1:6379", Advice: "start it", Ask: func(context.Context) error {
-			if away {
+			if away.Load() {
 				return gone
 			}
 			return nil
@@ -36,14 +37,14 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 			return nil
 		}).With("component", "x")
 
-		away = true
+		away.Store(true)
 		for range 20 {
 			quiet.Warn("cannot write", "err", fmt.Errorf("writing: %w", gone))
 			time.Sleep(300 * time.Millisecond) //nolint:forbidigo // virtual time
 		}
 		quiet.Error("something else", "err", other)
 		quiet.Info("no error", "err", gone)
-		away = false
+		away.Store(false)
 		time.Sleep(time.Second) //nolint:forbidigo // virtual time
 		quiet.Warn("late", "err", gone)
 		stop()
@@ -74,9 +75,9 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 func TestAnOutageThatNobodyHasAnErrorOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		hangs := false
+		var hangs atomic.Bool
 		redis := outage.New(outage.Thing{Name: "redis", Always: true, Ask: func(context.Context) error {
-			if hangs {
+			if hangs.Load() {
 				return errors.New("no answer")
 			}
 			return nil
@@ -85,9 +86,9 @@ func TestAnOutageThatNobodyHasAnErrorOf(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- redis.Run(ctx) }()
 		time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time
-		hangs = true
+		hangs.Store(true)
 		time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time
-		hangs = false
+		hangs.Store(false)
 		time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time
 		stop()
 		if err := <-ended; err != nil {
