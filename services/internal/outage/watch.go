@@ -33,8 +33,8 @@ type Thing struct {
 	Always bool
 }
 
-// Outage watches one Thing. It is safe for concurrent use.
-type Outage struct {
+// Watch watches one Thing. It is safe for concurrent use.
+type Watch struct {
 	thing Thing
 	log   *slog.Logger
 
@@ -44,13 +44,13 @@ type Outage struct {
 	begun chan struct{}
 }
 
-// New returns an Outage that is none.
-func New(thing Thing, log *slog.Logger) *Outage {
-	return &Outage{thing: thing, log: log, begun: make(chan struct{}, 1)}
+// NewWatch returns a Watch of something that is there.
+func NewWatch(thing Thing, log *slog.Logger) *Watch {
+	return &Watch{thing: thing, log: log, begun: make(chan struct{}, 1)}
 }
 
 // Begin notes that the thing has failed. Only the first time is told.
-func (o *Outage) Begin(ctx context.Context, err error) {
+func (o *Watch) Begin(ctx context.Context, err error) {
 	now := time.Now()
 	o.mu.Lock()
 	known := !o.since.IsZero() || !o.back.IsZero() && now.Sub(o.back) < lateNews
@@ -70,7 +70,7 @@ func (o *Outage) Begin(ctx context.Context, err error) {
 }
 
 // Run waits for outages and tells their ends, until ctx is done.
-func (o *Outage) Run(ctx context.Context) error {
+func (o *Watch) Run(ctx context.Context) error {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	for away := false; ; {
@@ -97,13 +97,13 @@ func (o *Outage) Run(ctx context.Context) error {
 	}
 }
 
-func (o *Outage) ask(ctx context.Context) error {
+func (o *Watch) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	return o.thing.Ask(ctx)
 }
 
-func (o *Outage) end(ctx context.Context) {
+func (o *Watch) end(ctx context.Context) {
 	now := time.Now()
 	o.mu.Lock()
 	away := now.Sub(o.since)

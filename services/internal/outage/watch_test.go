@@ -21,7 +21,7 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 		log := slog.New(slog.NewJSONHandler(&out, nil))
 		gone, other := errors.New("connection refused"), errors.New("another error")
 		var away atomic.Bool
-		redis := outage.New(outage.Thing{Name: "redis", Address: "127.0.0.1:6379", Advice: "start it", Ask: func(context.Context) error {
+		redis := outage.NewWatch(outage.Thing{Name: "redis", Address: "127.0.0.1:6379", Advice: "start it", Ask: func(context.Context) error {
 			if away.Load() {
 				return gone
 			}
@@ -30,7 +30,7 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- redis.Run(ctx) }()
-		quiet := outage.Logger(log, func(err error) *outage.Outage {
+		quiet := outage.Logger(log, func(err error) *outage.Watch {
 			if errors.Is(err, gone) {
 				return redis
 			}
@@ -76,7 +76,7 @@ func TestAnOutageThatNobodyHasAnErrorOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		var hangs atomic.Bool
-		redis := outage.New(outage.Thing{Name: "redis", Always: true, Ask: func(context.Context) error {
+		redis := outage.NewWatch(outage.Thing{Name: "redis", Always: true, Ask: func(context.Context) error {
 			if hangs.Load() {
 				return errors.New("no answer")
 			}
