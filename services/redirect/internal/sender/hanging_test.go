@@ -1,7 +1,6 @@
 package sender
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -56,12 +55,24 @@ func (f *forgetful) control(c *kfake.Cluster) {
 		}
 		return nil, nil, false
 	})
-	on(kmsg.AddPartitionsToTxn, func(kmsg.Request) (kmsg.Response, error, bool) {
-		if f.forgot && !f.failed {
-			f.failed = true
-			return nil, errors.New("cut"), true
+	on(kmsg.AddPartitionsToTxn, func(req kmsg.Request) (kmsg.Response, error, bool) {
+		if !f.forgot || f.failed {
+			return nil, nil, false
 		}
-		return nil, nil, false
+		f.failed = true
+		r := req.(*kmsg.AddPartitionsToTxnRequest)
+		resp := r.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
+		for _, t := range r.Topics {
+			refused := kmsg.NewAddPartitionsToTxnResponseTopic()
+			refused.Topic = t.Topic
+			for _, p := range t.Partitions {
+				part := kmsg.NewAddPartitionsToTxnResponseTopicPartition()
+				part.Partition, part.ErrorCode = p, kerr.InvalidProducerEpoch.Code
+				refused.Partitions = append(refused.Partitions, part)
+			}
+			resp.Topics = append(resp.Topics, refused)
+		}
+		return resp, nil, true
 	})
 	on(kmsg.AddOffsetsToTxn, func(kmsg.Request) (kmsg.Response, error, bool) {
 		f.inHand = f.forgot
