@@ -49,7 +49,7 @@ func TestAnOutageIsTwoLines(t *testing.T) {
 		o.Failed("a", errRefused)
 		check("it fails", 1, true)
 		for range 100 {
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) //nolint:forbidigo // virtual time
 			o.Failed("a", errRefused)
 			o.Failed("b", errRefused)
 		}
@@ -88,7 +88,7 @@ func TestWhoHasGoneIsNotWaitedFor(t *testing.T) {
 			t.Errorf("it works for all who ask: %v", o.Err())
 		}
 		o.Failed("an address that has moved", errRefused)
-		time.Sleep(4 * time.Minute)
+		time.Sleep(4 * time.Minute) //nolint:forbidigo // virtual time
 		o.Worked("another")
 		if o.Away() {
 			t.Errorf("the old address is not asked any more: %v", o.Err())
