@@ -26,7 +26,6 @@ type forgetful struct {
 	failed   bool
 	unstable bool // the group waits to be told
 	inHand   bool // the group is part of the transaction under way
-
 }
 
 func (f *forgetful) control(c *kfake.Cluster) {

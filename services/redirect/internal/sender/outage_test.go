@@ -28,6 +28,7 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 		l.warnings.Add(1)
 	case slog.LevelError:
 		l.errors.Add(1)
+	case slog.LevelDebug, slog.LevelInfo:
 	}
 	return nil
 }
