@@ -205,7 +205,7 @@ func (o *outage) underFault(t *testing.T, length time.Duration) {
 		t.Logf("edge %d: %d visits, p99 %v, longest %v, %d waited; healthy p99 %v, without a look-up %v",
 			i, len(got.links), p99, got.links[len(got.links)-1], got.waited, o.healthy[i], nothing)
 		if got.waited*100 > len(got.links) {
-			t.Errorf("edge %d: %d of %d visits waited for something", i, got.waited, len(got.links))
+			t.Errorf("edge %d: %d of %d visits waited for something: %v", i, got.waited, len(got.links), got.waiting)
 		}
 		if p99 > limit {
 			t.Errorf("edge %d: p99 is %v, want %v at most", i, p99, limit)
@@ -233,6 +233,7 @@ type waits struct {
 	links   []time.Duration
 	nothing []time.Duration // those to what no look-up is made for
 	waited  int             // how many were much longer than the one beside it
+	waiting map[string]int  // the same by link, source and second
 }
 
 // measure visits all edges at a steady rate, whether they answer or not, and wants
@@ -241,7 +242,10 @@ func (o *outage) measure(t *testing.T, length time.Duration) []waits {
 	t.Helper()
 	const every = 10 * time.Millisecond // 100 a second to each edge, and as many beside
 	ctx := context.WithoutCancel(t.Context())
-	type answers struct{ link, nothing time.Duration }
+	type answers struct {
+		link, nothing time.Duration
+		from          string
+	}
 	edges, turns := o.edges(), int(length/every)
 	took := make([][]answers, len(edges)) // by edge and turn
 	for i := range took {
@@ -266,7 +270,7 @@ func (o *outage) measure(t *testing.T, length time.Duration) []waits {
 				if err != nil || status != http.StatusFound || location != target(l.Slug, o.version) {
 					t.Errorf("edge %d: %s: %d %q from %s: %v", edge, l.Slug, status, location, cache, err)
 				}
-				took[edge][turn].link = time.Since(due)
+				took[edge][turn].link, took[edge][turn].from = time.Since(due), cache
 			})
 			asked.Go(func() {
 				if status, _, err := get(ctx, url+"/robots.txt"); err != nil || status != http.StatusOK {
@@ -280,14 +284,16 @@ func (o *outage) measure(t *testing.T, length time.Duration) []waits {
 	got := make([]waits, len(edges))
 	for edge := range edges {
 		w := &got[edge]
+		w.waiting = map[string]int{}
 		for _, a := range took[edge] {
 			w.links, w.nothing = append(w.links, a.link), append(w.nothing, a.nothing)
 		}
 		slices.Sort(w.links)
 		slices.Sort(w.nothing)
-		for _, a := range took[edge] {
+		for turn, a := range took[edge] {
 			if a.link-a.nothing > max(waited, percentile(w.nothing, 99)) {
 				w.waited++
+				w.waiting[fmt.Sprintf("%s from %s, second %d", o.links[turn%len(o.links)].Slug, a.from, turn*int(every)/int(time.Second))]++
 			}
 		}
 	}
