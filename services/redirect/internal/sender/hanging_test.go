@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/linkstream/linkstream/services/internal/facttest"
@@ -122,5 +124,63 @@ func TestWhatThePartitionWasNotToldOfIsSentAgain(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 		})
+	}
+}
+
+// The answer to the end of a transaction was lost, and by the time that the edge is back
+// the topic has forgotten the clicks: its checkpoint says that they were sent.
+//
+// Guards I31.
+func TestACheckpointIsBelievedWhereTheTopicHasForgotten(t *testing.T) {
+	c := cluster(t)
+	var link scissors
+	var cut sync.Once
+	c.ControlKey(int16(kmsg.EndTxn), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		if req.(*kmsg.EndTxnRequest).Commit {
+			cut.Do(link.cutNext)
+		}
+		return nil, nil, false
+	})
+	j := open(t, t.TempDir())
+	add(t, j, 0, 1000)
+	s, err := New(j, append(options(c.ListenAddrs()...), link.dialer(), kgo.RequestRetries(0)), Settings{Topic: topic, Name: name}, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.send(t.Context()); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	n.client.Close()
+	note, ok := j.Unknown()
+	if !ok || note.To != 1000 {
+		t.Fatalf("%+v %v", note, ok)
+	}
+	client, err := kgo.NewClient(options(c.ListenAddrs()...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	var upTo kadm.Offsets
+	ends, err := admin.ListEndOffsets(t.Context(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends.Each(func(o kadm.ListedOffset) { upTo.AddOffset(topic, o.Partition, o.Offset, -1) })
+	if _, err := admin.DeleteRecords(t.Context(), upTo); err != nil {
+		t.Fatal(err)
+	}
+	add(t, j, 1000, 10)
+	start(t, j, 10*time.Second, c.ListenAddrs()...).stop()
+	if stats := j.Stats(); stats.Produced != 1010 || stats.Waiting != 0 {
+		t.Errorf("%+v", stats)
+	}
+	if seen := delivered(t, c.ListenAddrs()...); len(seen) != 10 {
+		t.Errorf("%d clicks are in the topic, want the 10 new ones", len(seen))
 	}
 }

@@ -129,14 +129,13 @@ func (n *session) resume(ctx context.Context) error {
 	// A checkpoint behind the noted transaction is that of a later one. One at its end
 	// says that the broker had decided to commit it, and not that it told the partition.
 	if noted, ok := j.Unknown(); ok && noted.To > known.Next && noted.To >= reached {
-		there, err := n.committed(ctx, noted)
-		if err != nil {
-			return err
-		}
+		became, err := n.became(ctx, noted)
 		switch {
-		case there:
+		case err != nil:
+			return err
+		case became == readable:
 			point = journal.Checkpoint{Journal: known.Journal, Next: noted.To, Produced: noted.Produced}
-		case noted.To == reached:
+		case became == aborted && noted.To == reached:
 			point = known
 		}
 	}
@@ -151,9 +150,17 @@ func (n *session) resume(ctx context.Context) error {
 	return nil
 }
 
-// committed says whether a transaction that was noted can be read: whether its first
-// record is where the broker said it stored it.
-func (n *session) committed(ctx context.Context, c journal.Commit) (bool, error) {
+// fate is what became of a transaction that was noted.
+type fate int
+
+const (
+	aborted  fate = iota // or never stored
+	readable             // its first record is where the broker said it stored it
+	gone                 // the topic does not reach so far back: only the checkpoint knows
+)
+
+// became looks a noted transaction up in the topic. Nothing of it is open any more.
+func (n *session) became(ctx context.Context, c journal.Commit) (fate, error) {
 	reader, err := kgo.NewClient(append(append([]kgo.Opt{}, n.s.options...),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{n.topic: {c.Partition: kgo.NewOffset().At(c.Offset)}}),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
@@ -161,22 +168,25 @@ func (n *session) committed(ctx context.Context, c journal.Commit) (bool, error)
 		kgo.KeepControlRecords(), // of an aborted transaction there is one at least
 	)...)
 	if err != nil {
-		return false, fmt.Errorf("making a client: %w", err)
+		return aborted, fmt.Errorf("making a client: %w", err)
 	}
 	defer reader.Close()
 	for {
 		fetches := reader.PollRecords(ctx, 1)
 		if err := ctx.Err(); err != nil {
-			return false, fmt.Errorf("looking for a transaction in the topic: %w", err)
+			return aborted, fmt.Errorf("looking for a transaction in the topic: %w", err)
 		}
 		for _, r := range fetches.Records() {
-			return r.Offset == c.Offset && !r.Attrs.IsControl() && fingerprint(r.Value) == c.FirstID, nil
+			if r.Offset == c.Offset && !r.Attrs.IsControl() && fingerprint(r.Value) == c.FirstID {
+				return readable, nil
+			}
+			return aborted, nil
 		}
 		for _, e := range fetches.Errors() {
 			if outOfRange(e.Err) {
-				return false, nil
+				return gone, nil
 			}
-			return false, fmt.Errorf("looking for a transaction in the topic: %w", e.Err)
+			return aborted, fmt.Errorf("looking for a transaction in the topic: %w", e.Err)
 		}
 	}
 }
