@@ -101,33 +101,36 @@ func (o *outage) hung(t *testing.T, names []string) {
 		t.Skip("finds the processes of PostgreSQL in /proc")
 	}
 	var pids []int
-	for _, name := range names {
-		pid, err := o.pid(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids = append(pids, family(t, pid)...)
-	}
 	resume := func() {
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGCONT) // a process of PostgreSQL may have ended
 		}
 	}
 	defer resume()
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
+	stop := func(family ...int) {
+		for _, pid := range family {
+			pids = append(pids, pid)
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range names {
+		pid, err := o.pid(name)
+		if err != nil {
 			t.Fatal(err)
 		}
+		stop(pid) // first: a child that it makes while the others are looked for would go on answering
+		stop(children(t, pid)...)
 	}
 	o.underFault(t, hungFor)
 	resume()
 	o.recovered(t)
 }
 
-// family is a process and its children, which of PostgreSQL are those that answer.
-func family(t *testing.T, parent int) []int {
+// children are those of a process, which of PostgreSQL are those that answer.
+func children(t *testing.T, parent int) (pids []int) {
 	t.Helper()
-	pids := []int{parent}
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		t.Fatal(err)
