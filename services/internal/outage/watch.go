@@ -1,8 +1,3 @@
-// Package outage tells people that something which a process needs is away.
-//
-// It promises one line when it goes, which names its address and what to do, one line
-// when it is back, which says how long it was away, and none in between: whatever else
-// would be logged about it meanwhile is dropped. Metrics and /readyz go on saying so.
 package outage
 
 import (

@@ -15,7 +15,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/outage"
 )
 
-func TestAnOutageIsTwoLines(t *testing.T) {
+func TestAWatchedOutageIsTwoLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		log := slog.New(slog.NewJSONHandler(&out, nil))
