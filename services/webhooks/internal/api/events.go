@@ -133,10 +133,6 @@ func (a *streamAPI) write(hctx huma.Context, session *stream.Session, token stri
 	}
 	ctx := hctx.Context()
 	control := http.NewResponseController(w)
-	// The server's limit for reading a request would end the stream with it.
-	if err := control.SetReadDeadline(time.Time{}); err != nil {
-		a.log.WarnContext(ctx, "stream not freed of its deadline", "err", err)
-	}
 	still := func() error {
 		asking, cancel := context.WithTimeout(ctx, joinTimeout)
 		defer cancel()

@@ -150,7 +150,7 @@ func TestClicksWaitForLinks(t *testing.T) {
 	facttest.Eventually(t, "the threshold is told", func() bool { return len(w.queue(t, e)) == 1 })
 }
 
-// Guards I80.
+// Guards I79.
 func TestAnExpiryIsToldOnceWhenItComes(t *testing.T) {
 	w := newWorld(t)
 	e, _ := w.Endpoint(t, "https://a.test/", only(event.LinkExpired))

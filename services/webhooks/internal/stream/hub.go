@@ -191,7 +191,13 @@ func (h *hub) read(ctx context.Context) error {
 	}
 	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{name: from})
 	h.begin(ends)
-	defer h.end()
+	defer func() {
+		if ctx.Err() != nil {
+			h.end("stopping")
+			return
+		}
+		h.end("interrupted")
+	}()
 	last := time.Now()
 	for h.somebody() {
 		polling, cancel := context.WithDeadline(ctx, last.Add(h.beat))
@@ -260,13 +266,13 @@ func (h *hub) begin(ends []int64) {
 }
 
 // end is begin's counterpart: whoever comes now has to wait for another begin.
-func (h *hub) end() {
+func (h *hub) end(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.next = nil
 	for v := range h.viewers {
 		if !h.waits(v) {
-			h.letGo(v, "interrupted")
+			h.letGo(v, reason)
 		}
 	}
 	if len(h.viewers) > 0 {
