@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -116,7 +117,7 @@ func (s *settings) delivering() deliver.Settings {
 
 func newReader(s *settings, options []kgo.Opt, probe *kgo.Client, store *postgres.Store, origin *feed.Origin, urls event.ShortURLs, admin net.Addr, registry *prometheus.Registry, log *slog.Logger) *feed.Reader {
 	if instance := kafka.Instance(s.InstanceName, admin); instance != "" {
-		options = append(options[:len(options):len(options)], kgo.InstanceID(instance))
+		options = append(slices.Clip(options), kgo.InstanceID(instance))
 	}
 	subscription := events.Settings{Brokers: s.KafkaBrokers, TopicPrefix: s.TopicPrefix, Kafka: options, Drain: s.DrainTimeout}
 	topic := func(ctx context.Context) ([16]byte, error) {

@@ -276,8 +276,14 @@ func TestOthersSeeNothing(t *testing.T) {
 		delivery = page.Data[0].ID
 	}
 	calls := [][3]string{
-		{"GET", path, ""}, {"PATCH", path, `{"description":"x"}`}, {"DELETE", path, ""}, {"POST", path + "/rotate-secret", `{}`}, {"POST", path + "/test", ""},
-		{"GET", path + "/deliveries", ""}, {"GET", path + "/deliveries/" + delivery, ""}, {"POST", path + "/deliveries/" + delivery + "/replay", ""},
+		{"GET", path, ""},
+		{"PATCH", path, `{"description":"x"}`},
+		{"DELETE", path, ""},
+		{"POST", path + "/rotate-secret", `{}`},
+		{"POST", path + "/test", ""},
+		{"GET", path + "/deliveries", ""},
+		{"GET", path + "/deliveries/" + delivery, ""},
+		{"POST", path + "/deliveries/" + delivery + "/replay", ""},
 		{"POST", path + "/replay", `{"from":"2026-01-01T00:00:00Z","to":"2027-01-01T00:00:00Z"}`},
 	}
 	for _, c := range calls {

@@ -116,7 +116,7 @@ func (a *streamAPI) serve(ctx context.Context, in *streamInput) (*huma.StreamRes
 		return nil, problem(ctx, a.log, errors.Join(endpoint.ErrUnavailable, err))
 	}
 	_, token, _ := strings.Cut(in.Authorization, " ")
-	return &huma.StreamResponse{Body: func(hctx huma.Context) {
+	return &huma.StreamResponse{Body: func(hctx huma.Context) { //nolint:contextcheck // it has the request's context
 		defer session.Close()
 		a.write(hctx, session, strings.TrimSpace(token))
 	}}, nil

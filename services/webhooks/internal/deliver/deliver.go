@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -137,10 +138,7 @@ func (d *Deliverer) listen(ctx context.Context) {
 func (d *Deliverer) claim(ctx, work context.Context) (more bool, err error) {
 	d.mu.Lock()
 	free := d.free
-	busy := make(map[uuid.UUID]int, len(d.busy))
-	for id, n := range d.busy {
-		busy[id] = n
-	}
+	busy := maps.Clone(d.busy)
 	d.mu.Unlock()
 	if free == 0 {
 		return false, nil // whoever ends rings

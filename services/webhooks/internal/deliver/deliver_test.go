@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -132,7 +133,7 @@ func TestAReceiverThatMisbehavesGetsEachEventInOrder(t *testing.T) {
 	next := map[string]int{}
 	for _, got := range r.Taken() {
 		link, n, _ := strings.Cut(strings.TrimPrefix(got.ID, "evt_"), "_")
-		if n != fmt.Sprint(next[link]) {
+		if n != strconv.Itoa(next[link]) {
 			t.Errorf("event %s of %s is taken, want %d", n, link, next[link])
 		}
 		next[link]++
@@ -194,7 +195,7 @@ func TestGoneDisablesAtOnceAndWhatWaitsCanBeReplayed(t *testing.T) {
 	facttest.Eventually(t, "it is counted", func() bool {
 		return facttest.Metric(t, registry, "webhook_endpoints_disabled_total", "gone") == 1
 	})
-	enqueue(t, s, e, link, 4, 5) // for nobody
+	enqueue(t, s, e, link, 4, 5)                                                                                                    // for nobody
 	if _, _, err := s.ReplayRange(t.Context(), s.Workspace, e.ID, e.CreatedAt, time.Now(), "failed"); err != endpoint.ErrDisabled { //nolint:errorlint // as it is
 		t.Errorf("replaying to a disabled endpoint: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,10 +52,8 @@ func NewReader(settings events.Settings, probe *kgo.Client, links *Links, clicks
 
 // Run reads until ctx is done.
 func (r *Reader) Run(ctx context.Context) error {
-	if err := kafka.AwaitTopics(ctx, r.probe, r.prefix, kafka.Forever, events.LinksChangelog, events.Clicks, events.DeadLinksChangelog); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
+	err := kafka.AwaitTopics(ctx, r.probe, r.prefix, kafka.Forever, events.LinksChangelog, events.Clicks)
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
 	done := make(chan struct{})
@@ -103,7 +102,7 @@ func (r *Reader) observe(o events.Observation) {
 		topic = "clicks"
 	}
 	if o.What == events.ObservedLag {
-		r.lag.WithLabelValues(topic, fmt.Sprint(o.Partition)).Set(float64(o.Records))
+		r.lag.WithLabelValues(topic, strconv.Itoa(int(o.Partition))).Set(float64(o.Records))
 		return
 	}
 	r.observed.WithLabelValues(topic, string(o.What)).Add(float64(max(1, o.Records)))
