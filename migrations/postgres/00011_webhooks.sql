@@ -153,7 +153,7 @@ CREATE TABLE webhook_click_counts (
     -- the link's address when it was clicked last
     host        text   NOT NULL,
     slug_key    text   NOT NULL,
-    -- since the endpoint became active
+    -- since the endpoint was made, while it was enabled
     total       bigint NOT NULL,
     -- since the last summary
     unreported  bigint NOT NULL,

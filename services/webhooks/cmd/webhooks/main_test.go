@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,9 +223,9 @@ func TestKilledInTheMiddleEveryEventIsDelivered(t *testing.T) {
 	w, r := newWorld(t), hooktest.NewReceiver(t)
 	e, secret := w.Endpoint(t, r.URL, nil)
 	r.Trust(secret)
-	var n int
+	var n atomic.Int64
 	r.Answer(func(w http.ResponseWriter, _ *http.Request) {
-		if n++; n%7 == 3 {
+		if n.Add(1)%7 == 3 {
 			w.WriteHeader(http.StatusBadGateway)
 		}
 	})

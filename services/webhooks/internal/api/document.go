@@ -39,7 +39,7 @@ func describe(document *huma.OpenAPI) {
 	if document.Webhooks == nil {
 		document.Webhooks = map[string]*huma.PathItem{}
 	}
-	add := func(t event.Type, summary string, body reflect.Type) {
+	tell := func(t event.Type, summary string, body reflect.Type) {
 		header := func(name, description string) *huma.Param {
 			return &huma.Param{Name: name, In: "header", Required: true, Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
 		}
@@ -59,11 +59,11 @@ func describe(document *huma.OpenAPI) {
 			Security: []map[string][]string{},
 		}}
 	}
-	add(event.LinkCreated, "A link was created", reflect.TypeFor[linkMessage]())
-	add(event.LinkUpdated, "A link was changed", reflect.TypeFor[linkMessage]())
-	add(event.LinkDeleted, "A link was deleted", reflect.TypeFor[linkMessage]())
-	add(event.LinkExpired, "A link's time is over", reflect.TypeFor[linkMessage]())
-	add(event.LinkThresholdReached, "A link has been clicked so often", reflect.TypeFor[thresholdMessage]())
-	add(event.ClicksSummary, "Clicks of some minutes", reflect.TypeFor[summaryMessage]())
-	add(event.Test, "A test, on request", reflect.TypeFor[testMessage]())
+	tell(event.LinkCreated, "A link was created", reflect.TypeFor[linkMessage]())
+	tell(event.LinkUpdated, "A link was changed", reflect.TypeFor[linkMessage]())
+	tell(event.LinkDeleted, "A link was deleted", reflect.TypeFor[linkMessage]())
+	tell(event.LinkExpired, "A link's time is over", reflect.TypeFor[linkMessage]())
+	tell(event.LinkThresholdReached, "A link has been clicked so often", reflect.TypeFor[thresholdMessage]())
+	tell(event.ClicksSummary, "Clicks of some minutes", reflect.TypeFor[summaryMessage]())
+	tell(event.Test, "A test, on request", reflect.TypeFor[testMessage]())
 }

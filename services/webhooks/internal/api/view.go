@@ -19,7 +19,7 @@ type WebhookFields struct {
 	Domains         field[[]string] `json:"domains,omitzero" doc:"Only links on these hosts; all when left out, null or empty" example:"[\"go.example.com\"]"`
 	Tags            field[[]string] `json:"tags,omitzero" doc:"Only links that have one of these tags; all when left out, null or empty" example:"[\"spring\"]"`
 	LinkIDs         field[[]string] `json:"link_ids,omitzero" doc:"Only these links; all when left out, null or empty"`
-	ClickThresholds field[[]int64]  `json:"click_thresholds,omitzero" doc:"Numbers of clicks at which link.threshold_reached is told, once for each link. Clicks count from the moment at which the endpoint is made or enabled; those of robots do not. 100 to 1,000,000 by powers of ten when left out or null" example:"[100,1000]"`
+	ClickThresholds field[[]int64]  `json:"click_thresholds,omitzero" doc:"Numbers of clicks at which link.threshold_reached is told, once for each link. Clicks count from the moment at which the endpoint is made, while it is enabled; those of robots do not. 100 to 1,000,000 by powers of ten when left out or null" example:"[100,1000]"`
 	SummaryInterval field[int]      `json:"summary_interval_seconds,omitzero" doc:"For how long clicks are collected for one clicks.summary, from the first of them on: 60 to 86400, 300 when left out or null" example:"300"`
 }
 

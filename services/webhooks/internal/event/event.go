@@ -136,8 +136,8 @@ type ThresholdData struct {
 	Link      *LinkData `json:"link,omitempty" doc:"The link; left out when it is gone"`
 }
 
-// Reached is the event of a link that has been clicked so often since the endpoint became
-// active. It is told once for each endpoint, link and threshold.
+// Reached is the event of a link that has been clicked so often since the endpoint was
+// made. It is told once for each endpoint, link and threshold.
 func Reached(endpoint, workspace uuid.UUID, t ThresholdData, at time.Time) *Event {
 	return &Event{
 		ID:   id(LinkThresholdReached, endpoint.String(), t.LinkID.String(), strconv.FormatInt(t.Threshold, 10)),
@@ -161,7 +161,7 @@ type LinkClicks struct {
 	Domain string    `json:"domain"`
 	Slug   string    `json:"slug" doc:"As it is looked up"`
 	Clicks int64     `json:"clicks" doc:"Since the last summary"`
-	Total  int64     `json:"total_clicks" doc:"Since the endpoint became active"`
+	Total  int64     `json:"total_clicks" doc:"Since the endpoint was made, while it was enabled"`
 }
 
 // Summed is the event of an endpoint's n-th summary.

@@ -164,10 +164,9 @@ func (s *Store) SumUp(ctx context.Context, limit int) (n int, err error) {
 			endpoint, workspace uuid.UUID
 			from, to            time.Time
 			number              int64
-			enabled             bool
 		}
 		rows, err := tx.Query(ctx, `
-			SELECT w.endpoint_id, e.workspace_id, w.opened_at, now(), w.summaries + 1, e.enabled FROM webhook_click_windows w JOIN webhook_endpoints e ON e.id = w.endpoint_id
+			SELECT w.endpoint_id, e.workspace_id, w.opened_at, now(), w.summaries + 1 FROM webhook_click_windows w JOIN webhook_endpoints e ON e.id = w.endpoint_id
 			WHERE w.due_at <= now() ORDER BY w.due_at LIMIT $1 FOR UPDATE OF w SKIP LOCKED`, limit)
 		if err != nil {
 			return fmt.Errorf("finding summaries that are due: %w", err)
@@ -177,7 +176,7 @@ func (s *Store) SumUp(ctx context.Context, limit int) (n int, err error) {
 			w     window
 			queue []Queued
 		)
-		if _, err := pgx.ForEachRow(rows, []any{&w.endpoint, &w.workspace, &w.from, &w.to, &w.number, &w.enabled}, func() error {
+		if _, err := pgx.ForEachRow(rows, []any{&w.endpoint, &w.workspace, &w.from, &w.to, &w.number}, func() error {
 			due = append(due, w)
 			return nil
 		}); err != nil {
