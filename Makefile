@@ -33,6 +33,7 @@ OAPI_CODEGEN := $(ROOT)/bin/oapi-codegen-$(OAPI_CODEGEN_VERSION)
 REDOCLY := $(ROOT)/bin/redocly-$(REDOCLY_VERSION)/node_modules/.bin/redocly
 SCHEMATHESIS := $(ROOT)/bin/schemathesis-$(SCHEMATHESIS_VERSION)/bin/schemathesis
 REDOC   := $(ROOT)/bin/redoc-$(REDOC_VERSION)
+PROMTOOL := $(ROOT)/bin/promtool
 PROTOBUFJS := $(ROOT)/bin/protobufjs-$(PROTOBUFJS_VERSION)/node_modules
 ASYNCAPI_SCHEMA := $(ROOT)/bin/asyncapi-specs-$(ASYNCAPI_SPECS_VERSION)/schemas/3.0.0-without-$$id.json
 
@@ -130,10 +131,17 @@ fmt: $(GOLANGCI) ## gofumpt and goimports; Biome for the web app
 	@if [ -d $(WEB)/node_modules ]; then cd $(WEB) && npm run --silent format; fi
 
 .PHONY: lint
-lint: $(GOLANGCI) $(BUF) $(REDOCLY) ## golangci-lint in every module, buf and redocly for the schemas
+lint: $(GOLANGCI) $(BUF) $(REDOCLY) test-rules ## golangci-lint in every module, buf and redocly for the schemas, promtool for the alerts
 	@fail=0; for m in $(MODULES); do echo "linting $$m"; (cd $$m && $(GOLANGCI) run --config $(ROOT)/.golangci.yml ./...) || fail=1; done; exit $$fail
 	@cd schemas && $(BUF) lint
 	@cd schemas && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(REDOCLY) lint --config redocly.yaml openapi.json
+
+.PHONY: test-rules
+test-rules: ## Prometheus' own tests of the recording and alerting rules
+	@if ! $(MAKE) --no-print-directory $(PROMTOOL); then echo "promtool cannot be had here: the alerts are not tested"; exit 0; fi; \
+	for f in compose/prometheus/*.yml; do $(PROMTOOL) check config --syntax-only $$f >/dev/null; done; \
+	$(PROMTOOL) check rules compose/prometheus/rules/*.yml >/dev/null; \
+	$(PROMTOOL) test rules compose/prometheus/tests/*.yml
 
 .PHONY: generate
 generate: $(BUF) $(OAPI_CODEGEN) bin/protoc-gen-go bin/protoc-gen-connect-go ## generated code: protobuf, OpenAPI and its Go client
@@ -147,6 +155,7 @@ generate: $(BUF) $(OAPI_CODEGEN) bin/protoc-gen-go bin/protoc-gen-connect-go ## 
 	@go run ./services/dashboard/cmd/dashboard openapi-merge $(BIN)/links.openapi.json $(BIN)/analytics.openapi.json $(BIN)/webhooks.openapi.json > $(BIN)/openapi.json
 	@mv $(BIN)/openapi.json schemas/openapi.json
 	@$(OAPI_CODEGEN) -config schemas/oapi-codegen.yaml schemas/openapi.json
+	@go run ./compose/local/cmd/grafana compose/grafana/dashboards
 
 # What the schemas and migrations are compared with: what has landed on the main
 # branch or, where this is it, the commit before.
@@ -155,14 +164,16 @@ BASE   := $(shell if [ "$(LANDED)" = "$$(git rev-parse HEAD)" ]; then git rev-pa
 
 .PHONY: verify
 verify: generate ## generated code, go.mod and go.work are current, modules build alone, schemas do not break
-	@git diff --exit-code -- schemas/openapi.json migrations/registry '*.pb.go' '*.connect.go' '*.gen.go' || { echo "generated code is not current: run make generate and commit" >&2; exit 1; }
+	@git diff --exit-code -- schemas/openapi.json migrations/registry compose/grafana/dashboards '*.pb.go' '*.connect.go' '*.gen.go' || { echo "generated code is not current: run make generate and commit" >&2; exit 1; }
 	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff && GOWORK=off go build ./...) || { echo "$$m does not stand alone: run go mod tidy in it" >&2; exit 1; }; done
 	@if git cat-file -e $(BASE):schemas/buf.yaml 2>/dev/null; then cd schemas && $(BUF) breaking --against "../.git#ref=$(BASE),subdir=schemas"; fi
 	@changed=$$(git diff --name-only --diff-filter=MD $(BASE) -- 'migrations/*.sql'); if [ -n "$$changed" ]; then echo "landed migrations changed: $$changed" >&2; exit 1; fi
 
 .PHONY: vuln
-vuln: ## known vulnerabilities in what is really called
-	@for m in $(MODULES); do (cd $$m && GOWORK=off go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...); done
+vuln: ## known vulnerabilities in what is really called (asks vuln.go.dev), or a clear word that it cannot be asked
+	@if ! curl -fsS --max-time 20 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then \
+	  echo "vuln.go.dev cannot be reached from here: vulnerabilities are not looked for"; exit 0; fi; \
+	for m in $(MODULES); do echo "looking for vulnerabilities in $$m"; (cd $$m && GOWORK=off go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...); done
 
 .PHONY: hooks
 hooks: ## use the repository's git hooks
@@ -179,6 +190,15 @@ $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_LINT_VERSION)"
 	@GOWORK=off GOBIN=$(ROOT)/bin/.install GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	@mv bin/.install/golangci-lint $@
+
+# Unpacked and not installed: Debian's package would start a Prometheus.
+$(PROMTOOL):
+	@mkdir -p bin
+	@if command -v promtool >/dev/null; then ln -sf "$$(command -v promtool)" $@; exit 0; fi; \
+	command -v apt-get >/dev/null || { echo "promtool is missing: brew install prometheus" >&2; exit 1; }; \
+	echo "fetching promtool"; cd $$(mktemp -d); \
+	apt-get download prometheus >/dev/null 2>&1 || { $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get update >/dev/null 2>&1; apt-get download prometheus >/dev/null; }; \
+	dpkg-deb -x prometheus_*.deb . && cp usr/bin/promtool $@
 
 $(OAPI_CODEGEN):
 	@echo "building oapi-codegen $(OAPI_CODEGEN_VERSION)"

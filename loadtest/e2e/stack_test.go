@@ -36,9 +36,8 @@ type stack struct {
 	thousandID string // the link that was visited a thousand times
 }
 
-// newStack starts a stack with two regions and two edges each, which is stopped
-// with the test.
-func newStack(t *testing.T) *stack {
+// binaries is the folder of the built programs.
+func binaries(t *testing.T) string {
 	t.Helper()
 	bin := os.Getenv("LINKSTREAM_E2E_BIN")
 	if bin == "" {
@@ -47,6 +46,14 @@ func newStack(t *testing.T) *stack {
 		}
 		t.Skip("LINKSTREAM_E2E_BIN is not set: run `make e2e`")
 	}
+	return bin
+}
+
+// newStack starts a stack with two regions and two edges each, which is stopped
+// with the test.
+func newStack(t *testing.T) *stack {
+	t.Helper()
+	bin := binaries(t)
 	// Not t.TempDir: Postgres runs as another user, who has to reach the folder.
 	parent, err := os.MkdirTemp("", "linkstream-e2e-") //nolint:usetesting // see above
 	if err != nil {

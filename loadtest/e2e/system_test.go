@@ -17,7 +17,7 @@ import (
 // TestWholeSystem is one story in chapters on one stack, because starting it is
 // what takes long. Each chapter makes its own links.
 //
-// Guards I11, I30, I50, I52, I56.
+// Guards I11, I30, I50, I52, I56, I89, I90.
 func TestWholeSystem(t *testing.T) {
 	s := newStack(t)
 	if got := len(s.edges()); got != 4 {
@@ -42,8 +42,10 @@ func TestWholeSystem(t *testing.T) {
 	t.Run("a purge needs nothing but links and the edges", s.purgedAlone)
 	t.Run("the ledger adds up", s.ledger)
 	t.Run("the changelog rebuilds what the API lists", s.rebuilt)
+	t.Run("dashboards and alerts ask for what is exposed", s.metrics)
 	t.Run("the dashboard and the API share an address", s.dashboard)
 	t.Run("a foreign tester finds nothing", s.foreign)
+	t.Run("no secret is in a log", s.noSecrets)
 	t.Run("malformed settings stop the start with a list", s.settings)
 	t.Run("a second stack on the same folder is refused", s.second)
 	t.Run("a restart keeps everything and leaves nothing behind", s.restart)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,6 +207,43 @@ func TestPrometheusAsksEveryProgram(t *testing.T) {
 				t.Errorf("%s: Prometheus does not ask %s at %s: %v", file, name, *admin, err)
 			}
 		}
+	}
+}
+
+// Every alert has its paragraph in the runbook, links to it, and is tested.
+//
+// Guards I90.
+func TestTheRunbookKnowsEveryAlert(t *testing.T) {
+	read := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	rules, tests := read("prometheus/rules/alerting.yml"), read("prometheus/tests/alerting.yml")
+	_, runbook, _ := strings.Cut(read("README.md"), "## When an alert fires")
+	explained := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(runbook, -1) {
+		explained[m[1]] = true
+	}
+	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
+	if len(alerts) == 0 {
+		t.Fatal("no alerts found")
+	}
+	for _, m := range alerts {
+		name := m[1]
+		if !explained[name] || !strings.Contains(rules, "runbook_url: compose/README.md#"+strings.ToLower(name)+"\n") {
+			t.Errorf("%s: no paragraph in the runbook, or no link to it", name)
+		}
+		if !regexp.MustCompile(`alertname: ` + name + `\n\s+exp_alerts:\s+(\[\{|- )`).MatchString(tests) {
+			t.Errorf("%s: no test in which it fires", name)
+		}
+		delete(explained, name)
+	}
+	for name := range explained {
+		t.Errorf("the runbook explains %s, which is no alert", name)
 	}
 }
 

@@ -205,7 +205,10 @@ func (p *Plan) addServices() {
 				"LINKSTREAM_DEFAULT_DOMAIN": DefaultDomain,
 				"LINKSTREAM_LOCAL_NAMES":    "localhost,127.0.0.1,::1",
 				"LINKSTREAM_SERVER_TIMING":  "true",
-				"LINKSTREAM_JOURNAL_DIR":    p.Settings.data(filepath.Join("journal", name)),
+				// What QR codes say is what the API says, whichever edge draws them.
+				"LINKSTREAM_SHORT_URL_SCHEME": "http",
+				"LINKSTREAM_SHORT_URL_PORT":   firstEdge,
+				"LINKSTREAM_JOURNAL_DIR":      p.Settings.data(filepath.Join("journal", name)),
 			})
 		}
 	}

@@ -164,7 +164,8 @@ func TestServicesAreConfigured(t *testing.T) {
 		"LINKSTREAM_EDGE_NAME": "redirect-ash-0", "LINKSTREAM_REDIS_URL": "redis://127.0.0.1:16381/0",
 		"LINKSTREAM_ORIGIN_URL": "http://127.0.0.1:8012", "LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093",
 		"LINKSTREAM_DEFAULT_DOMAIN": "localhost", "LINKSTREAM_LOCAL_NAMES": "localhost,127.0.0.1,::1", "LINKSTREAM_SERVER_TIMING": "true",
-		"LINKSTREAM_JOURNAL_DIR": "/r/data/journal/redirect-ash-0",
+		"LINKSTREAM_JOURNAL_DIR":      "/r/data/journal/redirect-ash-0",
+		"LINKSTREAM_SHORT_URL_SCHEME": "http", "LINKSTREAM_SHORT_URL_PORT": "8081",
 	})
 	check("clicks", map[string]string{
 		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9041", "LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093",

@@ -22,6 +22,8 @@ type settings struct {
 	OriginURL       string         `env:"ORIGIN_URL,required" help:"the RPC listener of links, for instance http://127.0.0.1:8011"`
 	DefaultDomain   string         `env:"DEFAULT_DOMAIN,required" help:"the domain that local names stand for"`
 	LocalNames      []string       `env:"LOCAL_NAMES" envDefault:"localhost,127.0.0.1,::1" help:"hosts that mean the default domain, comma-separated"`
+	ShortURLScheme  string         `env:"SHORT_URL_SCHEME" envDefault:"https" help:"http or https, in the links that QR codes hold"`
+	ShortURLPort    int            `env:"SHORT_URL_PORT" envDefault:"0" help:"port in the links that QR codes hold; 0 for none"`
 	TrustedProxies  []netip.Prefix `env:"TRUSTED_PROXIES" help:"whose X-Forwarded-For is believed, CIDR, comma-separated"`
 	MonitorAgents   []string       `env:"MONITOR_AGENTS" envDefault:"UptimeRobot,Pingdom,StatusCake,Site24x7,Better Uptime,BetterUptime,Better Stack,Uptime-Kuma,SentryUptimeBot,Datadog/Synthetics,DatadogSynthetics,NewRelicPinger,NewRelicSynthetics,Checkly,HetrixTools,Freshping,updown.io,NodePing,OhDear,check_http,Blackbox Exporter,Blackbox-Exporter,Stackdriver,Route53-Health-Check,ELB-HealthChecker,Cloudflare-Healthchecks,Gatus/" help:"parts of the agents of uptime monitors, comma-separated, in any case: Redis answers them, and the in-process cache is kept for visitors; none for nobody"`
 	RateLimit       int            `env:"EDGE_RATE_LIMIT" envDefault:"0" help:"how many requests a second one address (IPv6: one /64) may make, 0 for no limit"`
@@ -80,11 +82,15 @@ func (s settings) Validate() error {
 	if s.RateBurst < 1 || s.RateBurst > throttle.MaxBurst {
 		errs = append(errs, fmt.Errorf("LINKSTREAM_EDGE_RATE_BURST must be between 1 and %d", throttle.MaxBurst))
 	}
+	if s.ShortURLPort < 0 || s.ShortURLPort > 65535 {
+		errs = append(errs, errors.New("LINKSTREAM_SHORT_URL_PORT must be a port, or 0 for none"))
+	}
 	if s.JournalMaxBytes < clicks.MinJournalBytes {
 		errs = append(errs, fmt.Errorf("LINKSTREAM_JOURNAL_MAX_BYTES must be at least %d", clicks.MinJournalBytes))
 	}
 	return errors.Join(append(errs,
 		config.CheckURL("ORIGIN_URL", s.OriginURL),
+		config.CheckOneOf("SHORT_URL_SCHEME", s.ShortURLScheme, "http", "https"),
 		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
@@ -101,6 +102,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	handler := redirect.New(links, recorded, hosts, edge, redirect.Settings{
 		DefaultDomain: s.DefaultDomain, LocalNames: s.LocalNames, TrustedProxies: s.TrustedProxies,
 		MonitorAgents: s.monitors(), Limit: redirect.Limit{Rate: s.RateLimit, Burst: s.RateBurst, Exempt: s.RateExempt},
+		ShortURLs:    address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort},
 		ServerTiming: s.ServerTiming, Region: s.Region, Edge: s.EdgeName,
 	}, registry)
 	admin := httpserver.NewAdmin(registry,

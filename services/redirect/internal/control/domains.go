@@ -101,7 +101,7 @@ func (c *Client) take(table *controlv1.DomainTable) error {
 		if d.GetHost() == "" {
 			return errNoHost
 		}
-		all[i] = domains.Domain{Host: d.GetHost(), FoldCase: d.GetFoldCase(), Home: d.GetHomeUrl(), Fallback: d.GetFallbackUrl()}
+		all[i] = domains.Domain{Host: d.GetHost(), FoldCase: d.GetFoldCase(), Home: d.GetHomeUrl(), Fallback: d.GetFallbackUrl(), NoPreview: d.GetNoPreview()}
 	}
 	c.domains.Take(table.GetRevision(), all)
 	return nil

@@ -24,6 +24,8 @@ type Domain struct {
 	// Empty means nowhere.
 	Home     string `json:"home_url,omitempty"`
 	Fallback string `json:"fallback_url,omitempty"`
+	// NoPreview says that its links have no preview page.
+	NoPreview bool `json:"no_preview,omitempty"`
 }
 
 // Table is all domains at one revision. It is safe for concurrent use.

@@ -139,7 +139,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		replicaLag:    settings.ReplicaLag,
 		base:          time.Now(),
 		log:           log,
-		metrics:       newMetrics(registry, cache.bytes),
+		metrics:       newMetrics(registry, cache.bytes, cache.cache.MaxCost()),
 		flights:       flights{byKey: map[string]*flight{}},
 		probes:        flights{byKey: map[string]*flight{}},
 		seconds:       flights{byKey: map[string]*flight{}},

@@ -26,7 +26,7 @@ type metrics struct {
 	invalidation          [reasons]prometheus.Counter
 }
 
-func newMetrics(registry prometheus.Registerer, bytes func() float64) metrics {
+func newMetrics(registry prometheus.Registerer, bytes func() float64, budget int64) metrics {
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 		registry.MustRegister(c)
@@ -52,7 +52,9 @@ func newMetrics(registry prometheus.Registerer, bytes func() float64) metrics {
 	}, []string{"source"})
 	registry.MustRegister(vec, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "cache_l1_memory_bytes", Help: "What the entries in this process cost, by their own account.",
-	}, bytes))
+	}, bytes), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "cache_l1_budget_bytes", Help: "What they may cost.",
+	}, func() float64 { return float64(budget) }))
 	m.invalidation = [reasons]prometheus.Counter{
 		byMessage:   vec.WithLabelValues("pubsub"),
 		byAge:       vec.WithLabelValues("ttl"),

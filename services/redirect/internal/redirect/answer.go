@@ -20,7 +20,7 @@ func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, 
 	case e.Flags&^linkcache.KnownFlags != 0:
 		w.unavailable(res, noIndex+timing)
 	case e.StartsAt != 0 && millis < e.StartsAt:
-		w.unknown(res, timing, "") // it is there, and nobody's mistake
+		w.notStarted(res, timing)
 	case e.ExpiresAt == 0 || millis < e.ExpiresAt:
 		// A browser that kept the redirect would follow it past the link's end.
 		ending := e.ExpiresAt != 0 && e.ExpiresAt-millis < permanentFor.Milliseconds()
@@ -32,18 +32,15 @@ func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, 
 			res.HeaderBytes("Location", w.location)
 		}
 		res.Empty()
-		w.click(req, res, e, query)
+		w.click(req, res, e, ask)
 	case e.Fallback != "":
 		redirectTo(res, e.Fallback, timing)
-		w.click(req, res, e, query)
+		w.click(req, res, e, ask)
 	case ask.fallback != "":
 		redirectTo(res, ask.fallback, timing)
-		w.click(req, res, e, query)
+		w.click(req, res, e, ask)
 	default:
-		res.Status(http.StatusGone)
-		res.Lines(temporary + noIndex)
-		res.Lines(timing)
-		res.Body(pageType, w.pages.gone)
+		w.gone(res, timing)
 	}
 }
 
@@ -84,34 +81,8 @@ func forwarding(flags linkcache.Flags) target.Mode {
 	}
 }
 
-// unknown says that there is no link, or leads to the domain's fallback. A browser that
-// kept the answer would not notice that one was made since.
-func (w *worker) unknown(res *http1.Response, lines, fallback string) {
-	if fallback != "" {
-		redirectTo(res, fallback, lines)
-		return
-	}
-	res.Status(http.StatusNotFound)
-	res.Lines(temporary + noIndex)
-	res.Lines(lines)
-	res.Body(pageType, w.pages.unknown)
-}
-
-func (w *worker) unavailable(res *http1.Response, lines string) {
-	res.Status(http.StatusServiceUnavailable)
-	res.Lines(retrySoon + temporary)
-	res.Lines(lines)
-	res.Body(pageType, w.pages.unavailable)
-}
-
-func (w *worker) page(res *http1.Response, status int, lines string, body []byte) {
-	res.Status(status)
-	res.Lines(lines)
-	res.Body(pageType, body)
-}
-
 // click records the answer that was just written.
-func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry, query []byte) {
+func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry, ask *asked) {
 	if !req.Is(http.MethodGet) {
 		return
 	}
@@ -132,9 +103,12 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 		UserAgent:      cut(req.UserAgent, events.MaxUserAgent),
 		Referrer:       cut(req.Referer, events.MaxReferrer),
 		AcceptLanguage: cut(req.AcceptLanguage, events.MaxAcceptLanguage),
-		Query:          cut(query, events.MaxQuery),
+		Query:          cut(ask.query, events.MaxQuery),
 		Purpose:        cut(purpose, events.MaxPurpose),
 		TargetQuery:    campaignOf(e.Destination),
+	}
+	if ask.scanned {
+		c.Source = sourceQR
 	}
 	var room [16]byte
 	switch visitor := w.visitor(req); {
@@ -158,5 +132,8 @@ func campaignOf(destination string) string {
 	destination, _, _ = strings.Cut(destination[query+1:], "#")
 	return destination[:min(len(destination), events.MaxTargetQuery)]
 }
+
+// sourceQR is the source of a click by a QR code.
+const sourceQR = "qr"
 
 func cut(b []byte, limit int) []byte { return b[:min(len(b), limit)] }

@@ -8,6 +8,9 @@
 // something (a password, a rule) that serving it as a plain link would skip, and
 // an edge of the newer release can serve it.
 //
+// A link that is only looked at (its preview, its QR code) is neither a click nor a
+// redirect, and the mark of a scan is gone before a query is looked at.
+//
 // It refuses to look up what can be no link: robots.txt, the icon, the root, and
 // paths and hosts that are no address.
 package redirect

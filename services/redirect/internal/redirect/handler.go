@@ -11,6 +11,7 @@ import (
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
+	"github.com/linkstream/linkstream/services/redirect/internal/page"
 )
 
 const (
@@ -31,7 +32,6 @@ const (
 
 	noIndex   = "X-Robots-Tag: noindex\r\n"
 	retrySoon = "Retry-After: 1\r\n"
-	pageType  = "text/html; charset=utf-8"
 
 	// MinMonitorName is the shortest part of an agent that can stand for a monitor.
 	MinMonitorName = 3
@@ -51,6 +51,7 @@ type Settings struct {
 	MonitorAgents  []string // parts of the agents of uptime monitors, in any case
 	Limit          Limit
 	ServerTiming   bool
+	ShortURLs      address.URLs // as QR codes have them
 	Region, Edge   string
 }
 
@@ -70,7 +71,9 @@ type Handler struct {
 	timing   [lookup.Sources]string // a line, empty when switched off
 	region   string
 	edge     string
-	pages    pages
+	pages    page.Fixed
+	urls     address.URLs
+	drawing  chan struct{} // holds a token while a QR code is drawn
 	metrics  metrics
 }
 
@@ -88,7 +91,9 @@ func New(found *lookup.Lookup, log *clicks.Log, table *domains.Table, source lin
 		limiter:  newLimiter(settings.Limit, registry),
 		region:   settings.Region,
 		edge:     settings.Edge,
-		pages:    newPages(),
+		pages:    page.NewFixed(),
+		urls:     settings.ShortURLs,
+		drawing:  make(chan struct{}, 1),
 		metrics:  newMetrics(registry),
 	}
 	for _, name := range settings.LocalNames {

@@ -62,6 +62,6 @@ func (w *worker) admits(req *http1.Request, res *http1.Response) bool {
 	res.Status(http.StatusTooManyRequests)
 	res.Header("Retry-After", strconv.FormatInt(seconds, 10))
 	res.Lines(temporary)
-	res.Body(pageType, w.pages.tooMany)
+	show(res, w.pages.TooMany)
 	return false
 }

@@ -33,13 +33,13 @@ func (w *worker) Answer(ctx context.Context, req *http1.Request, res *http1.Resp
 	if w.admits(req, res) {
 		ask, pending := w.route(req, res)
 		if pending {
-			if ask.monitor || ask.strange {
+			if ask.monitor || ask.strange || ask.view == address.QRCode {
 				return false
 			}
 			if !w.lookup.Hit(ctx, ask.key, req.Time, &w.entry) {
 				return false
 			}
-			w.link(req, res, &w.entry, lookup.L1, &ask)
+			w.found(ctx, req, res, &w.entry, lookup.L1, &ask)
 			w.tally.add(lookup.L1, req.Time)
 			w.metrics.answered(res.Code())
 			return true
@@ -74,15 +74,24 @@ func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Respon
 	if err != nil {
 		w.unavailable(res, noIndex)
 	} else {
-		w.link(req, res, &e, source, &ask)
+		w.found(ctx, req, res, &e, source, &ask)
 	}
 	w.tally.add(source, req.Time)
 	w.metrics.answered(res.Code())
 }
 
+// found answers for an entry.
+func (w *worker) found(ctx context.Context, req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, ask *asked) {
+	if ask.view != address.Redirect {
+		w.look(ctx, res, e, source, ask, req.Time)
+		return
+	}
+	w.link(req, res, e, source, ask)
+}
+
 // Refuse implements http1.Worker: it answers what is no HTTP request.
 func (w *worker) Refuse(status int, res *http1.Response) {
-	w.page(res, status, "", w.pages.bad)
+	w.page(res, status, "", w.pages.Bad)
 	w.metrics.answered(status)
 }
 
@@ -98,12 +107,14 @@ type asked struct {
 	fallback   string // the domain's
 	monitor    bool
 	strange    bool // the table of domains lacks the host
+	scanned    bool // it came by a QR code
+	view       address.View
 }
 
 // route answers what is no look-up, or says what is to be looked up.
 func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pending bool) {
 	if !req.Is(http.MethodGet) && !req.Is(http.MethodHead) {
-		w.page(res, http.StatusMethodNotAllowed, "Allow: GET, HEAD\r\n", w.pages.method)
+		w.page(res, http.StatusMethodNotAllowed, "Allow: GET, HEAD\r\n", w.pages.Method)
 		return a, false
 	}
 	host, path, query := asTarget(req)
@@ -114,23 +125,28 @@ func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pendin
 			redirectTo(res, domain.Home, "")
 			return a, false
 		}
-		w.page(res, http.StatusOK, "", w.pages.home)
+		w.page(res, http.StatusOK, "", w.pages.Home)
 		return a, false
 	case "/robots.txt":
 		res.Status(http.StatusOK)
-		res.Body("text/plain; charset=utf-8", w.pages.robots)
+		res.Body("text/plain; charset=utf-8", []byte(robots))
 		return a, false
 	case "/favicon.ico":
 		res.Status(http.StatusNoContent)
 		res.NoContent()
 		return a, false
 	}
-	key, ok := w.key(name, path, domain != nil && domain.FoldCase)
+	key, view, ok := w.key(name, path, domain != nil && domain.FoldCase)
+	if view != address.Redirect {
+		a.view, a.fallback = view, "" // whoever only looks is led nowhere
+		ok = ok && (view != address.Preview || domain == nil || !domain.NoPreview)
+	}
 	if !ok {
 		w.unknown(res, "", a.fallback)
 		return a, false
 	}
-	a.key, a.query, a.monitor = key, query, w.monitors.match(req.UserAgent)
+	a.query, a.scanned = address.CutScan(query)
+	a.key, a.monitor = key, w.monitors.match(req.UserAgent)
 	return a, true
 }
 
@@ -177,17 +193,19 @@ func asTarget(req *http1.Request) (host, path, query []byte) {
 	return host, path, query
 }
 
-// key returns the address's key, or says false for what is no address.
-func (w *worker) key(name, path []byte, fold bool) ([]byte, bool) {
+// key returns the address's key and what is asked of its link, or says false for what is
+// no address.
+func (w *worker) key(name, path []byte, fold bool) ([]byte, address.View, bool) {
 	if len(name) == 0 || len(path) > 3*maxSlug+2 {
-		return nil, false
+		return nil, address.Redirect, false
 	}
 	slug, ok := address.AppendSlugKey(w.names[maxHost+8:maxHost+8], path)
 	if fold {
 		slug = address.Fold(slug)
 	}
-	if !ok || len(slug) > maxSlug {
-		return nil, false
+	slug, view := address.CutView(slug)
+	if !ok || len(slug) == 0 || len(slug) > maxSlug {
+		return nil, view, false
 	}
-	return linkcache.AppendKey(w.room[:0], name, slug), true
+	return linkcache.AppendKey(w.room[:0], name, slug), view, true
 }
