@@ -38,7 +38,9 @@ func TestWhatBecomesOfADelivery(t *testing.T) {
 		return sent{Attempt: postgres.Attempt{StartedAt: now, Status: status}, retryAfter: after}
 	}
 	fresh := postgres.Delivery{}
-	since := func(d time.Duration) postgres.Delivery { return postgres.Delivery{RoundAttempts: 12, RoundStarted: now.Add(-d)} }
+	since := func(d time.Duration) postgres.Delivery {
+		return postgres.Delivery{RoundAttempts: 12, RoundStarted: now.Add(-d)}
+	}
 	check("200", fresh, answered(200, 0), postgres.Delivered, 0, 0)
 	check("299", fresh, answered(299, 0), postgres.Delivered, 0, 0)
 	check("302", fresh, answered(302, 0), postgres.Retry, 4*time.Second, 6*time.Second)

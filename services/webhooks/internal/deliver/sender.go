@@ -94,7 +94,6 @@ func reason(err error) string {
 		timeout net.Error
 		cert    *tls.CertificateVerificationError
 		unknown x509.UnknownAuthorityError
-		record  tls.RecordHeaderError
 		whole   *url.Error
 	)
 	switch {
@@ -108,7 +107,7 @@ func reason(err error) string {
 		return "the connection was refused"
 	case errors.As(err, &unknown), errors.As(err, &cert):
 		return "the certificate is not valid"
-	case errors.As(err, &record):
+	case errors.Is(err, http.ErrSchemeMismatch):
 		return "it does not speak TLS"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection broke off"
