@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +23,9 @@ const readyTimeout = 2 * time.Second
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
+	// Without says that the process does its job without it, though less of it: /readyz
+	// says what is missing and stays ready.
+	Without bool
 }
 
 // Reachable checks that something listens at the http or https address of another
@@ -84,7 +86,7 @@ func (a *Admin) Stopping(ctx context.Context) error {
 
 // missing asks all checks at once, each with the whole time, so that one that
 // hangs is not blamed on the others. The order is that of the checks.
-func (a *Admin) missing(ctx context.Context) []string {
+func (a *Admin) missing(ctx context.Context) (needed, wanted []string) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	answers := make([]string, len(a.checks))
@@ -97,19 +99,28 @@ func (a *Admin) missing(ctx context.Context) []string {
 		})
 	}
 	wg.Wait()
-	return slices.DeleteFunc(answers, func(answer string) bool { return answer == "" })
+	for i, answer := range answers {
+		switch {
+		case answer == "":
+		case a.checks[i].Without:
+			wanted = append(wanted, answer)
+		default:
+			needed = append(needed, answer)
+		}
+	}
+	return needed, wanted
 }
 
 func (a *Admin) ready(w http.ResponseWriter, r *http.Request) {
-	missing := a.missing(r.Context())
+	missing, wanted := a.missing(r.Context())
 	if a.stopping.Load() {
 		missing = append([]string{"stopping"}, missing...)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if len(missing) > 0 {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte(strings.Join(missing, "\n") + "\n"))
+		_, _ = w.Write([]byte(strings.Join(append(missing, wanted...), "\n") + "\n"))
 		return
 	}
-	_, _ = w.Write([]byte("ready\n"))
+	_, _ = w.Write([]byte(strings.Join(append([]string{"ready"}, wanted...), "\n") + "\n"))
 }

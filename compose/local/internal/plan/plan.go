@@ -206,9 +206,13 @@ func (p *Plan) addServices() {
 				"LINKSTREAM_LOCAL_NAMES":    "localhost,127.0.0.1,::1",
 				"LINKSTREAM_SERVER_TIMING":  "true",
 				// What QR codes say is what the API says, whichever edge draws them.
-				"LINKSTREAM_SHORT_URL_SCHEME": "http",
-				"LINKSTREAM_SHORT_URL_PORT":   firstEdge,
-				"LINKSTREAM_JOURNAL_DIR":      p.Settings.data(filepath.Join("journal", name)),
+				"LINKSTREAM_SHORT_URL_SCHEME":    "http",
+				"LINKSTREAM_SHORT_URL_PORT":      firstEdge,
+				"LINKSTREAM_JOURNAL_DIR":         p.Settings.data(filepath.Join("journal", name)),
+				"LINKSTREAM_GEO_COUNTRY_FILE":    p.Settings.GeoCountryFile,
+				"LINKSTREAM_COUNTER_REDIS_URL":   p.RedisURLs[0], // one for all regions
+				"LINKSTREAM_RATELIMIT_REDIS_URL": p.RedisURLs[0],
+				"LINKSTREAM_COOKIE_SECURE":       "false", // there is no TLS on the loopback address
 			})
 		}
 	}

@@ -166,6 +166,8 @@ func TestServicesAreConfigured(t *testing.T) {
 		"LINKSTREAM_DEFAULT_DOMAIN": "localhost", "LINKSTREAM_LOCAL_NAMES": "localhost,127.0.0.1,::1", "LINKSTREAM_SERVER_TIMING": "true",
 		"LINKSTREAM_JOURNAL_DIR":      "/r/data/journal/redirect-ash-0",
 		"LINKSTREAM_SHORT_URL_SCHEME": "http", "LINKSTREAM_SHORT_URL_PORT": "8081",
+		"LINKSTREAM_GEO_COUNTRY_FILE": "/g.mmdb", "LINKSTREAM_COOKIE_SECURE": "false",
+		"LINKSTREAM_COUNTER_REDIS_URL": "redis://127.0.0.1:16380/0", "LINKSTREAM_RATELIMIT_REDIS_URL": "redis://127.0.0.1:16380/0",
 	})
 	check("clicks", map[string]string{
 		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9041", "LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093",

@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
@@ -33,13 +34,19 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/origin"
+	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 	"github.com/linkstream/linkstream/services/links/internal/relay"
+	"github.com/linkstream/linkstream/services/links/internal/unlock"
 )
 
 const (
 	// passwordsAtOnce bounds argon2id: each takes 64 MiB and two cores.
 	passwordsAtOnce = 2
+
+	// linkPasswordsAtOnce bounds it for the passwords of links: 19 MiB and one core each.
+	// They have slots of their own, so that visitors who guess keep no user from logging in.
+	linkPasswordsAtOnce = 2
 
 	// maxRPCBytes bounds a question over RPC; all of them are small.
 	maxRPCBytes = 64 << 10
@@ -72,10 +79,12 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	if err != nil {
 		return err
 	}
-	accounts, err := account.New(ctx, store, keys, account.DefaultParams(), passwordsAtOnce, time.Now)
+	accounts, err := account.New(ctx, store, keys, password.ForUsers(), passwordsAtOnce, time.Now)
 	if err != nil {
 		return fmt.Errorf("preparing the accounts: %w", err)
 	}
+
+	locks := unlock.New(store, password.New(password.ForLinks(), linkPasswordsAtOnce), keys)
 
 	kafkaOptions := kafka.Options(s.KafkaBrokers, "links", log)
 	probe, err := kgo.NewClient(kafkaOptions...)
@@ -103,7 +112,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	callers := access.Remember(accounts, func(token string) bool { return strings.HasPrefix(token, account.KeyPrefix) })
 	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	guard.Use(document)                                                                         //nolint:contextcheck // likewise
-	api.Register(document, store, &link.Rules{Schemes: s.Schemes}, api.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+	api.Register(document, store, locks, &link.Rules{Schemes: s.Schemes}, address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 	api.RegisterEdges(document, edges, store, log)
 	api.RegisterDomains(document, store, log)
 	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
@@ -116,7 +125,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		}},
 	)
 	adminServer, err1 := listen(ctx, s.AdminAddr, admin, s.DrainTimeout, log)
-	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, accounts, edges, log), s.DrainTimeout, log)
+	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, locks, accounts, edges, log), s.DrainTimeout, log)
 	apiServer, err3 := listen(ctx, s.HTTPAddr, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
@@ -143,9 +152,9 @@ func listen(ctx context.Context, addr string, h http.Handler, grace time.Duratio
 	return httpserver.New(listener, h, grace, log), nil
 }
 
-func rpcHandler(store *postgres.Store, accounts *account.Accounts, edges *control.Control, log *slog.Logger) http.Handler {
+func rpcHandler(store *postgres.Store, locks *unlock.Locks, accounts *account.Accounts, edges *control.Control, log *slog.Logger) http.Handler {
 	server := connect.NewServer()
-	originv1connect.RegisterOriginServiceHandler(server, origin.New(store, log))
+	originv1connect.RegisterOriginServiceHandler(server, origin.New(store, locks, log))
 	accessv1connect.RegisterAccessServiceHandler(server, account.NewService(accounts, log))
 	controlv1connect.RegisterControlServiceHandler(server, edges)
 	mux := http.NewServeMux()
@@ -161,7 +170,7 @@ func printOpenAPI(args []string, stdout io.Writer) error {
 	quiet := slog.New(slog.DiscardHandler)
 	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, quiet)
 	idempotency.New(nil, nil, quiet).Use(document)
-	api.Register(document, nil, nil, api.ShortURLs{}, quiet)
+	api.Register(document, nil, nil, nil, address.URLs{}, quiet)
 	api.RegisterEdges(document, nil, nil, quiet)
 	api.RegisterDomains(document, nil, quiet)
 	api.RegisterKeys(document, nil, quiet)

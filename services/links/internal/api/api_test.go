@@ -52,6 +52,7 @@ func TestACreatedLinkIsShownWhole(t *testing.T) {
 		"destination": "https://e.test/%C3%A4%20b?x=%2f", "title": "T", "notes": "N", "tags": []any{"b", "a"}, "status_code": 301.0,
 		"starts_at": "2030-01-01T10:00:00Z", "expires_at": "2031-01-01T00:00:00.123456Z", "fallback_url": "https://e.test/over",
 		"archived": true, "max_clicks": nil, "has_password": false, "forward_query": "off", "rules": []any{}, "variants": []any{}, "version": 1.0,
+		"disabled": false, "forward_path": false, "utm": nil, "preview": nil, "variants_end_at": nil, "variants_winner": nil,
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -121,8 +122,8 @@ func TestBadInputIsRefusedAndStoresNothing(t *testing.T) {
 	invalid(`{"destination": "https://e.test", "status_code": 303}`, "status_code:invalid")
 	invalid(`{"destination": "https://e.test", "starts_at": "tomorrow"}`, "starts_at:invalid")
 	invalid(`{"destination": "https://e.test", "starts_at": "2031-01-01T00:00:00Z", "expires_at": "2030-01-01T00:00:00Z"}`, "expires_at:invalid")
-	invalid(`{"destination": "https://e.test", "password": "x", "max_clicks": 5, "rules": [{}], "variants": [{}]}`,
-		"max_clicks:not_supported password:not_supported rules:not_supported variants:not_supported")
+	invalid(`{"destination": "https://e.test", "password": "abc", "max_clicks": 0, "rules": [{}], "variants": [{}]}`,
+		"max_clicks:invalid password:too_short rules[0].conditions:required rules[0].destination:required variants[0].destination:required variants[0].weight:required")
 	invalid(`{"destination": "https://e.test", "forward_query": "never"}`, "forward_query:invalid")
 	if n := s.count(t, `SELECT (SELECT count(*) FROM links) + (SELECT count(*) FROM outbox)`); n != 0 {
 		t.Errorf("%d rows were stored", n)
@@ -191,7 +192,7 @@ func TestAMergePatch(t *testing.T) {
 		}
 	}
 	refuse(`{"slug": null, "destination": null, "domain": null}`, 422, "destination:required domain:required slug:required")
-	refuse(`{"max_clicks": 3}`, 422, "max_clicks:not_supported")
+	refuse(`{"max_clicks": 0}`, 422, "max_clicks:invalid")
 	refuse(`{"destination": "https://go.test/loop"}`, 422, "destination:own_domain")
 	refuse(`{"id": "x"}`, 422, "id:unknown")
 	refuse(`{`, 400, "")

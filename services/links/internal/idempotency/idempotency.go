@@ -272,9 +272,11 @@ func (g *Guard) claim(ctx huma.Context, workspace uuid.UUID, key string, body []
 	_, _ = fmt.Fprintf(request, "%s\x00%s\x00%s\x00", ctx.Method(), u.EscapedPath(), u.RawQuery)
 	_, _ = request.Write(body)
 	keyHash := sha256.Sum256([]byte(key))
+	// Under the secret: a body may hold a password, and all the rest of it be known.
+	requestHash := g.keys.Hash(string(request.Sum(nil)))
 	asking, cancel := context.WithTimeout(ctx.Context(), storeTimeout)
 	defer cancel()
-	return g.store.ClaimKey(asking, workspace, keyHash[:], request.Sum(nil), seed, claimFor, Lifetime)
+	return g.store.ClaimKey(asking, workspace, keyHash[:], requestHash, seed, claimFor, Lifetime)
 }
 
 func (g *Guard) replay(api huma.API, ctx huma.Context, key string, claim Claim) {

@@ -39,7 +39,9 @@ func (c *Checked) Fits(l *Link) bool {
 		fits(g.Title, l.Title) && fits(g.Notes, l.Notes) && (!g.Tags.Set || slices.Equal(g.Tags.Value, l.Tags)) &&
 		fits(g.StatusCode, l.StatusCode) && (!g.StartsAt.Set || sameTime(g.StartsAt.Value, l.StartsAt)) &&
 		(!g.ExpiresAt.Set || sameTime(g.ExpiresAt.Value, l.ExpiresAt)) &&
-		fits(g.FallbackURL, l.FallbackURL) && fits(g.ForwardQuery, l.ForwardQuery) && fits(g.Archived, l.Archived)
+		fits(g.FallbackURL, l.FallbackURL) && fits(g.ForwardQuery, l.ForwardQuery) && fits(g.Archived, l.Archived) &&
+		fits(g.Disabled, l.Disabled) && (!g.MaxClicks.Set || g.MaxClicks.Value == nil && l.MaxClicks == 0 || g.MaxClicks.Value != nil && *g.MaxClicks.Value == l.MaxClicks) &&
+		(!g.Password.Set || c.password.Hash == l.Password.Hash) && g.Options.fits(&l.Options)
 }
 
 func fits[T comparable](given Optional[T], has T) bool { return !given.Set || given.Value == has }

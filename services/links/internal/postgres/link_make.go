@@ -168,11 +168,12 @@ func (s *Store) prepare(d *draft, known domains) error {
 		}
 	}
 	d.link = &link.Link{
-		ID: d.ID, WorkspaceID: d.WorkspaceID, Slug: slug.Value, Tags: []string{}, StatusCode: link.DefaultStatus, ForwardQuery: link.ForwardOff, Version: 1,
+		ID: d.ID, WorkspaceID: d.WorkspaceID, Slug: slug.Value, Tags: []string{}, StatusCode: link.DefaultStatus, ForwardQuery: link.ForwardOff,
 	}
 	if err := d.Checked.Apply(d.link); err != nil {
 		return err
 	}
+	d.link.Version = 1 // the change is applied to what was before
 	domain, err := known.targets(d.WorkspaceID, s.hostOf(d.Checked), d.Checked)
 	d.link.Domain, d.link.SlugKey = domain, domain.SlugKey(slug.Value)
 	return err
@@ -186,7 +187,9 @@ func insert(ctx context.Context, tx pgx.Tx, fresh []*draft) error {
 	var c linkColumns
 	var payloads [][]byte
 	for _, d := range fresh {
-		c.add(d.link)
+		if err := c.add(d.link); err != nil {
+			return err
+		}
 		payload, err := proto.Marshal(changelog.Changed(d.link, eventspb.LinkChanged_KIND_CREATED))
 		if err != nil {
 			return fmt.Errorf("encoding the change: %w", err)
@@ -210,12 +213,23 @@ type linkColumns struct {
 	forwards                       []string
 	statusCodes                    []int16
 	startsAt, expiresAt            []*time.Time
-	archived                       []bool
+	archived, disabled             []bool
+	limits, limitsSince            []*int64
+	passwords, options             []*string
+	unlockKeys                     [][]byte
 	versions, revisions            []int64
 	createdAt, updatedAt           []time.Time
 }
 
-func (c *linkColumns) add(l *link.Link) {
+func (c *linkColumns) add(l *link.Link) error {
+	options, err := optionsText(&l.Options)
+	if err != nil {
+		return err
+	}
+	limit, since := limitColumns(l)
+	hash, unlockKey := passwordColumns(l)
+	c.options, c.limits, c.limitsSince = append(c.options, options), append(c.limits, limit), append(c.limitsSince, since)
+	c.passwords, c.unlockKeys, c.disabled = append(c.passwords, hash), append(c.unlockKeys, unlockKey), append(c.disabled, l.Disabled)
 	c.ids, c.workspaces, c.domains = append(c.ids, l.ID.UUID), append(c.workspaces, l.WorkspaceID), append(c.domains, l.Domain.ID)
 	c.slugs, c.slugKeys, c.destinations = append(c.slugs, l.Slug), append(c.slugKeys, l.SlugKey), append(c.destinations, l.Destination)
 	c.titles, c.notes, c.tags = append(c.titles, l.Title), append(c.notes, l.Notes), append(c.tags, arrayText(l.Tags))
@@ -225,19 +239,25 @@ func (c *linkColumns) add(l *link.Link) {
 	c.archived = append(c.archived, l.Archived)
 	c.versions, c.revisions = append(c.versions, int64(l.Version)), append(c.revisions, int64(l.Revision)) //nolint:gosec // from bigint columns
 	c.createdAt, c.updatedAt = append(c.createdAt, l.CreatedAt), append(c.updatedAt, l.UpdatedAt)
+	return nil
 }
 
 func (c *linkColumns) queueInsert(batch *pgx.Batch) {
 	batch.Queue(`INSERT INTO links (id, workspace_id, domain_id, slug, slug_key, destination, title, notes, tags,
-			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query)
+			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query,
+			disabled, max_clicks, max_clicks_since, password_hash, unlock_key, options)
 		SELECT l.id, l.workspace_id, l.domain_id, l.slug, l.slug_key, l.destination, l.title, l.notes, l.tags::text[],
-			l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.archived, l.version, l.revision, l.created_at, l.updated_at, l.forward_query
+			l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.archived, l.version, l.revision, l.created_at, l.updated_at, l.forward_query,
+			l.disabled, l.max_clicks, l.max_clicks_since, l.password_hash, l.unlock_key, l.options
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-			$10::smallint[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::boolean[], $15::bigint[], $16::bigint[], $17::timestamptz[], $18::timestamptz[], $19::text[])
+			$10::smallint[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::boolean[], $15::bigint[], $16::bigint[], $17::timestamptz[], $18::timestamptz[], $19::text[],
+			$20::boolean[], $21::bigint[], $22::bigint[], $23::text[], $24::bytea[], $25::jsonb[])
 		AS l (id, workspace_id, domain_id, slug, slug_key, destination, title, notes, tags,
-			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query)`,
+			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query,
+			disabled, max_clicks, max_clicks_since, password_hash, unlock_key, options)`,
 		c.ids, c.workspaces, c.domains, c.slugs, c.slugKeys, c.destinations, c.titles, c.notes, c.tags,
-		c.statusCodes, c.startsAt, c.expiresAt, c.fallbacks, c.archived, c.versions, c.revisions, c.createdAt, c.updatedAt, c.forwards)
+		c.statusCodes, c.startsAt, c.expiresAt, c.fallbacks, c.archived, c.versions, c.revisions, c.createdAt, c.updatedAt, c.forwards,
+		c.disabled, c.limits, c.limitsSince, c.passwords, c.unlockKeys, c.options)
 }
 
 // arrayText is a text array as Postgres reads it. unnest would take an array of

@@ -17,20 +17,38 @@ import (
 // selectLinks and scanLink belong together.
 const selectLinks = `SELECT l.id, l.workspace_id, d.id, d.host, d.case_sensitive, l.slug, l.slug_key, l.destination,
 	l.title, l.notes, l.tags, l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.forward_query, l.archived,
-	l.version, l.revision, l.created_at, l.updated_at
+	l.version, l.revision, l.created_at, l.updated_at,
+	l.disabled, l.max_clicks, l.max_clicks_since, l.password_hash, l.unlock_key, l.options
 	FROM links l JOIN domains d ON d.id = l.domain_id`
 
 // linkNames are names for the columns of selectLinks, where it is a subquery.
 const linkNames = `id, workspace_id, domain_id, host, case_sensitive, slug, slug_key, destination,
-	title, notes, tags, status_code, starts_at, expires_at, fallback_url, forward_query, archived, version, revision, created_at, updated_at`
+	title, notes, tags, status_code, starts_at, expires_at, fallback_url, forward_query, archived, version, revision, created_at, updated_at,
+	disabled, max_clicks, max_clicks_since, password_hash, unlock_key, options`
 
 func scanLink(row pgx.CollectableRow) (link.Link, error) {
-	var l link.Link
+	var (
+		l            link.Link
+		limit, since *int64
+		hash         *string
+		options      []byte
+	)
 	err := row.Scan(&l.ID, &l.WorkspaceID, &l.Domain.ID, &l.Domain.Host, &l.Domain.CaseSensitive, &l.Slug, &l.SlugKey, &l.Destination,
 		&l.Title, &l.Notes, &l.Tags, &l.StatusCode, &l.StartsAt, &l.ExpiresAt, &l.FallbackURL, &l.ForwardQuery, &l.Archived,
-		&l.Version, &l.Revision, &l.CreatedAt, &l.UpdatedAt)
+		&l.Version, &l.Revision, &l.CreatedAt, &l.UpdatedAt,
+		&l.Disabled, &limit, &since, &hash, &l.Password.UnlockKey, &options)
+	if err != nil {
+		return l, err
+	}
+	if limit != nil && since != nil {
+		l.MaxClicks, l.MaxClicksSince = *limit, uint64(*since) //nolint:gosec // versions are positive
+	}
+	if hash != nil {
+		l.Password.Hash = *hash
+	}
 	l.StartsAt, l.ExpiresAt = utc(l.StartsAt), utc(l.ExpiresAt)
 	l.CreatedAt, l.UpdatedAt = l.CreatedAt.UTC(), l.UpdatedAt.UTC()
+	l.Options, err = readOptions(options)
 	return l, err
 }
 
@@ -147,4 +165,12 @@ type query struct {
 func (q *query) add(piece string, arg any) {
 	q.args = append(q.args, arg)
 	q.text += fmt.Sprintf("%s$%d", piece, len(q.args))
+}
+
+// addSlug narrows a search to the links that a slug leads to, whatever its spelling: one
+// for each domain.
+func (q *query) addSlug(slug string) {
+	q.add(` AND l.slug_key = CASE WHEN d.case_sensitive THEN `, address.SlugKey(slug))
+	q.add(` ELSE `, address.FoldedSlugKey(slug))
+	q.text += ` END`
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/redirect/internal/option"
 )
 
 // ErrUnavailable says that nobody who was asked knew: neither Redis nor the origin
@@ -89,6 +90,7 @@ type Lookup struct {
 	ttl        time.Duration
 	replicaLag time.Duration
 	base       time.Time
+	zones      *option.Zones
 	log        *slog.Logger
 	metrics    metrics
 
@@ -138,6 +140,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		ttl:           settings.TTL,
 		replicaLag:    settings.ReplicaLag,
 		base:          time.Now(),
+		zones:         option.NewZones(),
 		log:           log,
 		metrics:       newMetrics(registry, cache.bytes, cache.cache.MaxCost()),
 		flights:       flights{byKey: map[string]*flight{}},
@@ -354,6 +357,9 @@ func (l *Lookup) turn() {
 	l.primaryUntil.Store(l.since(time.Now()) + int64(l.replicaLag))
 	l.epoch.Add(1)
 }
+
+// Zones are those that the programs of its entries name.
+func (l *Lookup) Zones() *option.Zones { return l.zones }
 
 // Empty says whether L1 holds nothing, for the readiness check.
 func (l *Lookup) Empty() bool { return l.l1.bytes() == 0 }

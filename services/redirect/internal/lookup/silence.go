@@ -110,7 +110,7 @@ func (l *Lookup) secondBest(ctx context.Context, key string, h uint64, e *Entry)
 		if !ok || r.Deleted() { // the marker of a deleted link may be old too, and a "no" must not be
 			return found{}, ErrUnavailable
 		}
-		newer := newEntry(key, r)
+		newer := l.newEntry(key, r)
 		newer.epoch, newer.filled, newer.fresh = epoch, began, began
 		if newer.Revision > held {
 			l.keep(h, newer)

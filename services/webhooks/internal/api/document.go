@@ -66,4 +66,9 @@ func describe(document *huma.OpenAPI) {
 	tell(event.LinkThresholdReached, "A link has been clicked so often", reflect.TypeFor[thresholdMessage]())
 	tell(event.ClicksSummary, "Clicks of some minutes", reflect.TypeFor[summaryMessage]())
 	tell(event.Test, "A test, on request", reflect.TypeFor[testMessage]())
+	// huma's own nullable is for plain types only.
+	link := schemas.Map()["LinkData"]
+	for _, name := range []string{"utm", "preview"} {
+		link.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{link.Properties[name], {Type: "null"}}}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/linkoption"
 )
 
 // ShortURLs says how short links are written.
@@ -33,7 +34,7 @@ func (s ShortURLs) of(host, slug string) string {
 }
 
 // LinkData is a link as the API shows it; a test holds the names of its members against the
-// API's document. Options that links do not have yet are left out.
+// API's document. Of a password it says whether there is one, and nothing else.
 type LinkData struct {
 	ID           uuid.UUID  `json:"id"`
 	ShortURL     string     `json:"short_url" format:"uri"`
@@ -49,9 +50,10 @@ type LinkData struct {
 	FallbackURL  *string    `json:"fallback_url" nullable:"true"`
 	Archived     bool       `json:"archived"`
 	ForwardQuery string     `json:"forward_query" enum:"off,add,visitor_wins,owner_wins"`
-	Version      uint64     `json:"version"`
-	CreatedAt    time.Time  `json:"created_at"`
-	UpdatedAt    time.Time  `json:"updated_at"`
+	Options
+	Version   uint64    `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // LinkOf is the link that a change describes.
@@ -75,6 +77,7 @@ func LinkOf(c *eventspb.LinkChanged, urls ShortURLs) LinkData {
 		ExpiresAt:    moment(c.GetExpiresAt()),
 		Archived:     c.GetArchived(),
 		ForwardQuery: forwardQuery(c.GetForwardQuery()),
+		Options:      optionsOf(c),
 		Version:      c.GetVersion(),
 		CreatedAt:    c.GetCreatedAt().AsTime(),
 		UpdatedAt:    c.GetUpdatedAt().AsTime(),
@@ -83,6 +86,41 @@ func LinkOf(c *eventspb.LinkChanged, urls ShortURLs) LinkData {
 		l.FallbackURL = &fallback
 	}
 	return l
+}
+
+// Options are what a link asks of the edge.
+type Options struct {
+	Disabled       bool                 `json:"disabled"`
+	MaxClicks      *uint64              `json:"max_clicks" nullable:"true"`
+	HasPassword    bool                 `json:"has_password"`
+	ForwardPath    bool                 `json:"forward_path"`
+	UTM            *linkoption.UTM      `json:"utm"`
+	Rules          []linkoption.Rule    `json:"rules" nullable:"false"`
+	Variants       []linkoption.Variant `json:"variants" nullable:"false"`
+	VariantsEndAt  *time.Time           `json:"variants_end_at" nullable:"true"`
+	VariantsWinner *int                 `json:"variants_winner" nullable:"true"`
+	Preview        *linkoption.Preview  `json:"preview"`
+}
+
+func optionsOf(c *eventspb.LinkChanged) Options {
+	split := linkoption.SplitOf(c.GetSplit())
+	o := Options{
+		Disabled: c.GetDisabled(), HasPassword: c.GetPassword() != nil, ForwardPath: c.GetForwardPath(),
+		Rules: append([]linkoption.Rule{}, linkoption.RulesOf(c.GetRules())...), Variants: append([]linkoption.Variant{}, split.Variants...), VariantsEndAt: split.EndsAt,
+	}
+	if limit := c.GetMaxClicks(); limit != 0 {
+		o.MaxClicks = &limit
+	}
+	if split.Winner != 0 {
+		o.VariantsWinner = &split.Winner
+	}
+	if utm := linkoption.UTMOf(c.GetUtm()); utm != (linkoption.UTM{}) {
+		o.UTM = &utm
+	}
+	if preview := linkoption.PreviewOf(c.GetPreview()); preview != (linkoption.Preview{}) {
+		o.Preview = &preview
+	}
+	return o
 }
 
 func moment(t *timestamppb.Timestamp) *time.Time {

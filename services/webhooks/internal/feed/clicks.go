@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/agent"
 	"github.com/linkstream/linkstream/services/webhooks/internal/endpoint"
 	"github.com/linkstream/linkstream/services/webhooks/internal/event"
 	"github.com/linkstream/linkstream/services/webhooks/internal/postgres"
@@ -24,12 +25,14 @@ type Clicks struct {
 	links finder
 	topic func(context.Context) ([16]byte, error)
 	cache states
+	// agents tells robots as the ingester does.
+	agents *agent.Reader
 }
 
 // NewClicks returns a handler for events.SubscribeClicks. topic says which id the topic
 // has: offsets mean nothing without it.
 func NewClicks(store *postgres.Store, links finder, urls event.ShortURLs, topic func(context.Context) ([16]byte, error)) *Clicks {
-	return &Clicks{store: store, links: links, urls: urls, topic: topic}
+	return &Clicks{store: store, links: links, urls: urls, topic: topic, agents: agent.NewReader()}
 }
 
 // errNoState says that a link has to be asked for before an event can be made.
@@ -40,27 +43,26 @@ func (c *Clicks) Handle(ctx context.Context, clicks []events.ClickRead) error {
 	batch := postgres.Batch{Partition: clicks[0].Record.Partition}
 	var workspaces []uuid.UUID
 	for _, read := range clicks {
-		if robot(read.Click) {
-			continue
+		if id := uuid.UUID(read.Click.GetWorkspaceId()); !slices.Contains(workspaces, id) {
+			workspaces = append(workspaces, id)
 		}
-		click := postgres.Click{
-			Offset: read.Record.Offset, Workspace: uuid.UUID(read.Click.GetWorkspaceId()), Link: uuid.UUID(read.Click.GetLinkId()),
-			Host: read.Click.GetHost(), SlugKey: read.Click.GetSlugKey(), At: time.UnixMicro(read.Click.GetTimeUnixUs()),
-		}
-		batch.Clicks = append(batch.Clicks, click)
-		if !slices.Contains(workspaces, click.Workspace) {
-			workspaces = append(workspaces, click.Workspace)
-		}
-	}
-	if len(workspaces) == 0 {
-		return nil
 	}
 	endpoints, err := c.store.Counters(ctx, workspaces)
 	if err != nil {
 		return fmt.Errorf("asking for the endpoints: %w", err)
 	}
 	// An endpoint that is made after this has no click of this batch to count.
-	if len(endpoints) == 0 {
+	for _, read := range clicks {
+		workspace := uuid.UUID(read.Click.GetWorkspaceId())
+		if !slices.ContainsFunc(endpoints, func(e endpoint.Endpoint) bool { return e.WorkspaceID == workspace }) || c.robot(read.Click) {
+			continue
+		}
+		batch.Clicks = append(batch.Clicks, postgres.Click{
+			Offset: read.Record.Offset, Workspace: workspace, Link: uuid.UUID(read.Click.GetLinkId()),
+			Host: read.Click.GetHost(), SlugKey: read.Click.GetSlugKey(), At: time.UnixMicro(read.Click.GetTimeUnixUs()),
+		})
+	}
+	if len(batch.Clicks) == 0 {
 		return nil
 	}
 	if batch.Topic, err = c.topic(ctx); err != nil {
@@ -158,6 +160,12 @@ func (c *Clicks) reached(counted *postgres.Counted, thresholds []int64, state *e
 		})
 	}
 	return queue
+}
+
+// robot says whether a click is none of a person, as analytics has it.
+func (c *Clicks) robot(click *eventspb.Click) bool {
+	header := click.GetUserAgent()
+	return agent.Automatic(click.GetPurpose()) != "" || c.agents.Read(header[:min(len(header), agent.MaxBytes)]).Bot != ""
 }
 
 const (
