@@ -31,7 +31,7 @@ var stacks = map[string]struct {
 	"three-regions.yml": {[]string{"fra", "ash", "sgp"}, 1},
 }
 
-var secrets = []string{"LINKSTREAM_POSTGRES_PASSWORD=one", "LINKSTREAM_TOKEN_PEPPER=one", "LINKSTREAM_WEBHOOKS_SECRET_KEY=one", "LINKSTREAM_CLICKHOUSE_PASSWORD=two"}
+var secrets = []string{"LINKSTREAM_POSTGRES_PASSWORD=one", "LINKSTREAM_TOKEN_PEPPER=one", "LINKSTREAM_WEBHOOKS_KEY=one", "LINKSTREAM_CLICKHOUSE_PASSWORD=two"}
 
 func load(ctx context.Context, file string, environ ...string) (*types.Project, error) {
 	options, err := cli.NewProjectOptions([]string{filepath.Join(folder, file)}, cli.WithEnv(environ), cli.WithWorkingDirectory(folder))

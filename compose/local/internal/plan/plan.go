@@ -178,7 +178,7 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_POSTGRES_URL":                  p.PostgresURL,
 		"LINKSTREAM_KAFKA_BROKERS":                 p.KafkaBrokers,
 		"LINKSTREAM_ACCESS_URL":                    rpcURL,
-		"LINKSTREAM_WEBHOOKS_SECRET_KEY":           WebhooksSecretKey,
+		"LINKSTREAM_WEBHOOKS_KEY":                  WebhooksSecretKey,
 		"LINKSTREAM_WEBHOOKS_ALLOW_CIDRS":          "127.0.0.0/8", // receivers of this machine
 		"LINKSTREAM_WEBHOOKS_RETRY_FIRST":          "1s",
 		"LINKSTREAM_WEBHOOKS_MIN_SUMMARY_INTERVAL": "1s",

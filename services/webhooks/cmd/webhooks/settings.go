@@ -23,8 +23,8 @@ type settings struct {
 	TopicPrefix      string         `env:"TOPIC_PREFIX" help:"before the names of all topics"`
 	InstanceName     string         `env:"INSTANCE_NAME" help:"by which the groups know this process across restarts; from host and admin listener when left out"`
 	AccessURL        string         `env:"ACCESS_URL,required" help:"the links service's RPC listener, for instance http://127.0.0.1:8011"`
-	SecretKey        string         `env:"WEBHOOKS_SECRET_KEY,required" help:"seals the endpoints' secrets in the database: 32 characters at least, from openssl rand -hex 32"`
-	SecretKeysOld    []string       `env:"WEBHOOKS_SECRET_KEY_PREVIOUS" help:"keys under which older secrets are sealed, comma separated"`
+	SecretKey        string         `env:"WEBHOOKS_KEY,required" help:"seals the endpoints' secrets in the database: 32 characters at least, from openssl rand -hex 32"`
+	SecretKeysOld    []string       `env:"WEBHOOKS_KEY_PREVIOUS" help:"keys under which older secrets are sealed, comma separated"`
 	AllowCIDRs       []netip.Prefix `env:"WEBHOOKS_ALLOW_CIDRS" help:"networks that endpoints may be in although they are not public, and then with http too; for local stacks and tests"`
 	RetryFirst       time.Duration  `env:"WEBHOOKS_RETRY_FIRST" envDefault:"5s" help:"pause after the first attempt that fails; each further one is three times as long, up to 6h"`
 	Retention        time.Duration  `env:"WEBHOOKS_RETENTION" envDefault:"720h" help:"how long deliveries that are done stay in the log"`
@@ -59,7 +59,7 @@ func (s settings) Validate() error {
 	}
 	if s.SecretKey != "" {
 		if _, err := sealed.New(s.SecretKey, s.SecretKeysOld...); err != nil {
-			errs = append(errs, fmt.Errorf("LINKSTREAM_WEBHOOKS_SECRET_KEY: %w", err))
+			errs = append(errs, fmt.Errorf("LINKSTREAM_WEBHOOKS_KEY: %w", err))
 		}
 	}
 	if s.MaxQueue < 1 {
