@@ -91,7 +91,7 @@ func serve(ctx context.Context, s *settings, stdout io.Writer) error {
 		httpserver.Check{Name: "broker", Ready: func(ctx context.Context) error {
 			return kafka.CheckTopics(ctx, probe, s.TopicPrefix, events.LinksChangelog, events.Clicks)
 		}},
-		httpserver.Reachable("links", s.AccessURL),
+		httpserver.Check{Name: "access", Ready: callers.Ready},
 	)
 	reader := newReader(s, kafkaOptions, probe, store, origin, urls, adminListener.Addr(), registry, log)
 	log.InfoContext(ctx, "serving", "http", listener.Addr().String(), "admin", adminListener.Addr().String())
