@@ -221,6 +221,7 @@ func arrived(r *receiver, kind string, n int) error {
 }
 
 func (s *stack) toldLife(t *testing.T, r *receiver) {
+	t.Helper()
 	ctx, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
 	seen, lastID := s.watch(ctx, t, "", "")
@@ -261,6 +262,7 @@ func (s *stack) toldLife(t *testing.T, r *receiver) {
 }
 
 func (s *stack) toldClicks(t *testing.T, r *receiver) {
+	t.Helper()
 	made := s.create(t, "clicked", "https://e.test/")
 	s.eventually(t, freshness, "all edges redirect", func(ctx context.Context) error {
 		for _, edge := range s.edges() {
@@ -294,6 +296,7 @@ func (s *stack) toldClicks(t *testing.T, r *receiver) {
 
 // toldLater fails the receiver, kills the service, and lets both come back.
 func (s *stack) toldLater(t *testing.T, r *receiver, path string) {
+	t.Helper()
 	before := len(r.of("link.created"))
 	r.failing(true)
 	for n := range 5 {
