@@ -348,6 +348,48 @@ func (e PurgeRegionL2) Valid() bool {
 	}
 }
 
+// Defines values for QrBodyFormat.
+const (
+	QrBodyFormatPng QrBodyFormat = "png"
+	QrBodyFormatSvg QrBodyFormat = "svg"
+)
+
+// Valid indicates whether the value is a known member of the QrBodyFormat enum.
+func (e QrBodyFormat) Valid() bool {
+	switch e {
+	case QrBodyFormatPng:
+		return true
+	case QrBodyFormatSvg:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for QrBodyLevel.
+const (
+	QrBodyLevelH QrBodyLevel = "H"
+	QrBodyLevelL QrBodyLevel = "L"
+	QrBodyLevelM QrBodyLevel = "M"
+	QrBodyLevelQ QrBodyLevel = "Q"
+)
+
+// Valid indicates whether the value is a known member of the QrBodyLevel enum.
+func (e QrBodyLevel) Valid() bool {
+	switch e {
+	case QrBodyLevelH:
+		return true
+	case QrBodyLevelL:
+		return true
+	case QrBodyLevelM:
+		return true
+	case QrBodyLevelQ:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UserViewRole.
 const (
 	UserViewRoleEditor UserViewRole = "editor"
@@ -527,16 +569,16 @@ func (e GetTimeseriesParamsInterval) Valid() bool {
 
 // Defines values for GetLinkQrParamsFormat.
 const (
-	Png GetLinkQrParamsFormat = "png"
-	Svg GetLinkQrParamsFormat = "svg"
+	GetLinkQrParamsFormatPng GetLinkQrParamsFormat = "png"
+	GetLinkQrParamsFormatSvg GetLinkQrParamsFormat = "svg"
 )
 
 // Valid indicates whether the value is a known member of the GetLinkQrParamsFormat enum.
 func (e GetLinkQrParamsFormat) Valid() bool {
 	switch e {
-	case Png:
+	case GetLinkQrParamsFormatPng:
 		return true
-	case Svg:
+	case GetLinkQrParamsFormatSvg:
 		return true
 	default:
 		return false
@@ -545,22 +587,22 @@ func (e GetLinkQrParamsFormat) Valid() bool {
 
 // Defines values for GetLinkQrParamsLevel.
 const (
-	H GetLinkQrParamsLevel = "H"
-	L GetLinkQrParamsLevel = "L"
-	M GetLinkQrParamsLevel = "M"
-	Q GetLinkQrParamsLevel = "Q"
+	GetLinkQrParamsLevelH GetLinkQrParamsLevel = "H"
+	GetLinkQrParamsLevelL GetLinkQrParamsLevel = "L"
+	GetLinkQrParamsLevelM GetLinkQrParamsLevel = "M"
+	GetLinkQrParamsLevelQ GetLinkQrParamsLevel = "Q"
 )
 
 // Valid indicates whether the value is a known member of the GetLinkQrParamsLevel enum.
 func (e GetLinkQrParamsLevel) Valid() bool {
 	switch e {
-	case H:
+	case GetLinkQrParamsLevelH:
 		return true
-	case L:
+	case GetLinkQrParamsLevelL:
 		return true
-	case M:
+	case GetLinkQrParamsLevelM:
 		return true
-	case Q:
+	case GetLinkQrParamsLevelQ:
 		return true
 	default:
 		return false
@@ -732,6 +774,8 @@ type EditLinkBody struct {
 	Destination *string `json:"destination,omitempty"`
 
 	// Disabled A disabled link answers as if it had expired
+	//
+	// Examples: false
 	Disabled *bool `json:"disabled,omitempty"`
 
 	// Domain Host of the short link; the installation's default domain when left out
@@ -749,7 +793,7 @@ type EditLinkBody struct {
 	// Examples: https://example.com/over
 	FallbackUrl *string `json:"fallback_url,omitempty"`
 
-	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target
+	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
 	//
 	// Examples: true
 	ForwardPath *bool `json:"forward_path,omitempty"`
@@ -1124,6 +1168,8 @@ type NewLinkBody struct {
 	Destination string `json:"destination"`
 
 	// Disabled A disabled link answers as if it had expired
+	//
+	// Examples: false
 	Disabled *bool `json:"disabled,omitempty"`
 
 	// Domain Host of the short link; the installation's default domain when left out
@@ -1144,7 +1190,7 @@ type NewLinkBody struct {
 	// FindOrCreate Answer with an existing link that has the destination and all given options, instead of a new one
 	FindOrCreate *bool `json:"find_or_create,omitempty"`
 
-	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target
+	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
 	//
 	// Examples: true
 	ForwardPath *bool `json:"forward_path,omitempty"`
@@ -1417,6 +1463,46 @@ type PurgeView struct {
 	Version int64 `json:"version"`
 }
 
+// QrBody defines model for QrBody.
+type QrBody struct {
+	// Background Three or six hexadecimal digits
+	//
+	// Examples: ffffff
+	Background *string `json:"background,omitempty"`
+
+	// Color Three or six hexadecimal digits
+	//
+	// Examples: 1a2b3c
+	Color  *string       `json:"color,omitempty"`
+	Format *QrBodyFormat `json:"format,omitempty"`
+
+	// Level M when left out, H with a logo
+	//
+	// Examples: Q
+	Level *QrBodyLevel `json:"level,omitempty"`
+
+	// Logo A PNG as a data URL, at most 64 KiB and 512 pixels on a side
+	Logo *string `json:"logo,omitempty"`
+
+	// Margin Free space on each side, in modules; 4 when left out
+	//
+	// Examples: 4
+	Margin *int64 `json:"margin,omitempty"`
+
+	// Size Pixels on a side; 512 when left out
+	//
+	// Examples: 1024
+	Size *int64 `json:"size,omitempty"`
+}
+
+// QrBodyFormat defines model for QrBody.Format.
+type QrBodyFormat string
+
+// QrBodyLevel M when left out, H with a logo
+//
+// Examples: Q
+type QrBodyLevel string
+
 // RateLimit defines model for RateLimit.
 type RateLimit struct {
 	// Capacity How many requests at once
@@ -1433,7 +1519,7 @@ type RateLimit struct {
 // Rule defines model for Rule.
 type Rule struct {
 	// Conditions All of them must hold.
-	Conditions *[]Condition `json:"conditions"`
+	Conditions []Condition `json:"conditions"`
 
 	// Destination Where such visitors are sent. The same rules as for the link's destination.
 	Destination string `json:"destination"`
@@ -1843,6 +1929,12 @@ type GetLinkQrParamsFormat string
 // GetLinkQrParamsLevel defines parameters for GetLinkQr.
 type GetLinkQrParamsLevel string
 
+// DrawLinkQrParams defines parameters for DrawLinkQr.
+type DrawLinkQrParams struct {
+	// IdempotencyKey Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Limit How many on a page
@@ -1878,6 +1970,9 @@ type CreateLinksJSONRequestBody CreateLinksJSONBody
 
 // EditLinkJSONRequestBody defines body for EditLink for application/json ContentType.
 type EditLinkJSONRequestBody = EditLinkBody
+
+// DrawLinkQrJSONRequestBody defines body for DrawLinkQr for application/json ContentType.
+type DrawLinkQrJSONRequestBody = QrBody
 
 // CreateUserJSONRequestBody defines body for CreateUser for application/json ContentType.
 type CreateUserJSONRequestBody = NewUserInputBody
@@ -2174,6 +2269,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
 	GetLinkQr(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DrawLinkQrWithBody Draw a link's QR code with a large logo
+	//
+	// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+	DrawLinkQrWithBody(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DrawLinkQr Draw a link's QR code with a large logo
+	//
+	// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+	DrawLinkQr(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUsers List the workspace's users, newest first
 	//
@@ -2705,6 +2818,44 @@ func (c *Client) PurgeLink(ctx context.Context, id openapi_types.UUID, params *P
 // Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
 func (c *Client) GetLinkQr(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetLinkQrRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DrawLinkQrWithBody Draw a link's QR code with a large logo
+//
+// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+func (c *Client) DrawLinkQrWithBody(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDrawLinkQrRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DrawLinkQr Draw a link's QR code with a large logo
+//
+// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+func (c *Client) DrawLinkQr(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDrawLinkQrRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4969,6 +5120,68 @@ func NewGetLinkQrRequest(server string, id openapi_types.UUID, params *GetLinkQr
 	return req, nil
 }
 
+// NewDrawLinkQrRequest calls the generic DrawLinkQr builder with application/json body
+func NewDrawLinkQrRequest(server string, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDrawLinkQrRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewDrawLinkQrRequestWithBody constructs an http.Request for the DrawLinkQr method, with any body, and a specified content type
+func NewDrawLinkQrRequestWithBody(server string, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/links/%s/qr", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListUsersRequest constructs an http.Request for the ListUsers method
 func NewListUsersRequest(server string, params *ListUsersParams) (*http.Request, error) {
 	var err error
@@ -5416,6 +5629,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
 	GetLinkQrWithResponse(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*GetLinkQrResponse, error)
+
+	// DrawLinkQrWithBodyWithResponse Draw a link's QR code with a large logo
+	//
+	// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+	DrawLinkQrWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DrawLinkQrResponse, error)
+
+	// DrawLinkQrWithResponse Draw a link's QR code with a large logo
+	//
+	// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+	DrawLinkQrWithResponse(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody, reqEditors ...RequestEditorFn) (*DrawLinkQrResponse, error)
 
 	// ListUsersWithResponse List the workspace's users, newest first
 	//
@@ -7822,6 +8053,132 @@ func (r GetLinkQrResponse) ContentType() string {
 	return ""
 }
 
+// DrawLinkQrResponse200Headers the declared response headers of an HTTP 200 response for DrawLinkQr
+type DrawLinkQrResponse200Headers struct {
+	ContentType         *string
+	XContentTypeOptions *string
+}
+
+// DrawLinkQrResponse429Headers the declared response headers of an HTTP 429 response for DrawLinkQr
+type DrawLinkQrResponse429Headers struct {
+	RetryAfter *int
+}
+
+type DrawLinkQrResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationproblemJSON409 *Problem
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *Problem
+	// ApplicationproblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationproblemJSON415 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *DrawLinkQrResponse200Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *DrawLinkQrResponse429Headers
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON409() *Problem {
+	return r.ApplicationproblemJSON409
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON413() *Problem {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON415() *Problem {
+	return r.ApplicationproblemJSON415
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DrawLinkQrResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DrawLinkQrResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DrawLinkQrResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DrawLinkQrResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListUsersResponse429Headers the declared response headers of an HTTP 429 response for ListUsers
 type ListUsersResponse429Headers struct {
 	RetryAfter *int
@@ -8548,6 +8905,36 @@ func (c *ClientWithResponses) GetLinkQrWithResponse(ctx context.Context, id open
 		return nil, err
 	}
 	return ParseGetLinkQrResponse(rsp)
+}
+
+// DrawLinkQrWithBodyWithResponse Draw a link's QR code with a large logo
+//
+// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+func (c *ClientWithResponses) DrawLinkQrWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DrawLinkQrResponse, error) {
+	rsp, err := c.DrawLinkQrWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDrawLinkQrResponse(rsp)
+}
+
+// DrawLinkQrWithResponse Draw a link's QR code with a large logo
+//
+// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+func (c *ClientWithResponses) DrawLinkQrWithResponse(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody, reqEditors ...RequestEditorFn) (*DrawLinkQrResponse, error) {
+	rsp, err := c.DrawLinkQr(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDrawLinkQrResponse(rsp)
 }
 
 // ListUsersWithResponse List the workspace's users, newest first
@@ -10875,6 +11262,132 @@ func ParseGetLinkQrResponse(rsp *http.Response) (*GetLinkQrResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 429:
 		var headers GetLinkQrResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDrawLinkQrResponse parses an HTTP response from a DrawLinkQrWithResponse call
+func ParseDrawLinkQrResponse(rsp *http.Response) (*DrawLinkQrResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DrawLinkQrResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers DrawLinkQrResponse200Headers
+		if values := rsp.Header.Values("Content-Type"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Type", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentType = &value
+		}
+		if values := rsp.Header.Values("X-Content-Type-Options"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Content-Type-Options", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XContentTypeOptions = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 429:
+		var headers DrawLinkQrResponse429Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -61,7 +61,10 @@ func TestFindOrCreateFindsWhatHasAllGivenOptions(t *testing.T) {
 func TestTwoWhoFindOrCreateAtTheSameTimeGetOneLink(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	for round, fields := range []string{``, `, "slug": "wished"`, `, "title": "T"`} {
+	for round, fields := range []string{
+		``, `, "slug": "wished"`, `, "title": "T"`, `, "password": "open sesame"`,
+		`, "variants": [{"destination": "https://e.test/a", "weight": 1}], "utm": {"source": "s"}, "max_clicks": 5`,
+	} {
 		var (
 			wg  sync.WaitGroup
 			mu  sync.Mutex
@@ -97,7 +100,7 @@ func TestTwoWhoFindOrCreateAtTheSameTimeGetOneLink(t *testing.T) {
 			t.Errorf("%q: links %v, statuses %v", fields, ids, n)
 		}
 	}
-	if n := s.count(t, `SELECT count(*) FROM outbox`); n != 3 {
+	if n := s.count(t, `SELECT count(*) FROM outbox`); n != 5 {
 		t.Errorf("%d records", n)
 	}
 }

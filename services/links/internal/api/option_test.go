@@ -230,6 +230,7 @@ func TestBadOptionsAreRefusedByName(t *testing.T) {
 	refuse(`"variants": [{"destination": "https://e.test/r", "weight": 0}]`, "variants:invalid")
 	refuse(`"variants": [{"destination": "https://e.test/r", "weight": 10001}]`, "variants[0].weight:invalid")
 	refuse(`"variants": [{"destination": "https://e.test/r", "weight": 1}], "variants_winner": 2`, "variants_winner:invalid")
+	refuse(`"forward_path": true, "slug": "a/b/c/d"`, "forward_path:not_allowed")
 	refuse(`"variants_end_at": "2030-01-01T00:00:00Z"`, "variants_end_at:invalid")
 	if n := s.count(t, `SELECT count(*) FROM outbox`); n != 1 {
 		t.Errorf("%d records, want that of the first link", n)
@@ -347,6 +348,8 @@ func TestAPasswordAndWhatIsStoredOfItAreShownNowhere(t *testing.T) {
 		s.send(t, "POST", "/v1/links/bulk", `{"links": [`+strings.Replace(text, `"p"`, `"q"`, 1)+`, `+text+`]}`),
 		s.send(t, "PATCH", "/v1/links/01890a5d-ac96-774b-bcce-b302099a8057", `{"password": "`+given+`"}`),
 		s.send(t, "POST", "/v1/links", `{"destination": "x", "password": "`+given+`"}`),
+		s.send(t, "POST", "/v1/links", `{"destination": "https://e.test", "password": "`+strings.Repeat(given, 10)+`"}`),
+		s.send(t, "POST", "/v1/links", `{"destination": "https://e.test", "password": ["`+given+`"]}`),
 	}
 	id := answers[0].ID
 	answers = append(answers, s.send(t, "PATCH", "/v1/links/"+id, `{"password": "`+given+`!"}`), s.send(t, "GET", "/v1/links/"+id, ""), s.send(t, "GET", "/v1/links", ""))

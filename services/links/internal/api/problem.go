@@ -57,7 +57,7 @@ func told(err error) *httpapi.Problem {
 	case errors.As(err, &drawing):
 		fields := make([]httpapi.FieldError, len(drawing))
 		for i, f := range drawing {
-			fields[i] = httpapi.FieldError{Field: "query." + f.Field, Code: string(f.Code), Detail: f.Detail}
+			fields[i] = httpapi.FieldError{Field: f.Field, Code: string(f.Code), Detail: f.Detail}
 		}
 		return httpapi.Invalid(fields...)
 	case errors.As(err, &inUse):

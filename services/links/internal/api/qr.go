@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -16,19 +17,28 @@ import (
 )
 
 func (a *api) registerQR(h huma.API, tags []string) {
-	binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
-	huma.Register(h, huma.Operation{
-		OperationID: "get-link-qr", Method: http.MethodGet, Path: "/v1/links/{id}/qr", Summary: "Get a link's QR code",
-		Description: "The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. " +
-			"The same code is at the short URL with .qr behind it. The same parameters give the same bytes.",
-		Tags: tags, Security: httpapi.Needs(access.LinksRead),
-		SkipValidateParams: true, // an id that is no UUID is the id of no link: 404; package qrcode judges the others
-		Responses: map[string]*huma.Response{"200": {
+	const about = "The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. " +
+		"The same code is at the short URL with .qr behind it. The same parameters give the same bytes."
+	drawn := func() map[string]*huma.Response {
+		binary := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+		return map[string]*huma.Response{"200": {
 			Description: "OK",
 			Content:     map[string]*huma.MediaType{qrcode.SVG.ContentType(): {Schema: binary}, qrcode.PNG.ContentType(): {Schema: binary}},
-		}},
-		Errors: []int{401, 403, 404, 422, 503},
-	}, a.qr)
+		}}
+	}
+	huma.Register(h, huma.Operation{
+		OperationID: "get-link-qr", Method: http.MethodGet, Path: "/v1/links/{id}/qr", Summary: "Get a link's QR code",
+		Description: about, Tags: tags, Security: httpapi.Needs(access.LinksRead),
+		SkipValidateParams: true, // an id that is no UUID is the id of no link: 404; package qrcode judges the others
+		Responses:          drawn(), Errors: []int{401, 403, 404, 422, 503},
+	}, a.getQR)
+	huma.Register(h, huma.Operation{
+		OperationID: "draw-link-qr", Method: http.MethodPost, Path: "/v1/links/{id}/qr", Summary: "Draw a link's QR code with a large logo",
+		Description: "The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. " + about,
+		Tags:        tags, Security: httpapi.Needs(access.LinksRead),
+		SkipValidateParams: true, // an id that is no UUID is the id of no link: 404
+		Responses:          drawn(), Errors: []int{400, 401, 403, 404, 413, 415, 422, 503},
+	}, a.drawQR)
 }
 
 type qrInput struct {
@@ -55,16 +65,56 @@ func (in *qrInput) Resolve(ctx huma.Context) []error {
 	return wrong
 }
 
-// options are the parameters as package qrcode reads them: what is left out, or empty,
-// is the default.
 func (in *qrInput) options() (qrcode.Options, error) {
-	values := url.Values{"format": {in.Format}, "level": {in.Level}, "color": {in.Color}, "background": {in.Background}, "logo": {in.Logo}}
-	for name, n := range map[string]*int{"size": in.Size.pointer(), "margin": in.Margin.pointer()} {
+	return qrOptions(in.Size.pointer(), in.Margin.pointer(), url.Values{
+		"format": {in.Format}, "level": {in.Level}, "color": {in.Color}, "background": {in.Background}, "logo": {in.Logo},
+	}, "query.")
+}
+
+type qrBody struct {
+	Format     string `json:"format,omitempty" enum:"svg,png" default:"svg"`
+	Size       *int   `json:"size,omitempty" minimum:"64" maximum:"2048" example:"1024" doc:"Pixels on a side; 512 when left out"`
+	Margin     *int   `json:"margin,omitempty" minimum:"0" maximum:"16" example:"4" doc:"Free space on each side, in modules; 4 when left out"`
+	Level      string `json:"level,omitempty" enum:"L,M,Q,H" example:"Q" doc:"M when left out, H with a logo"`
+	Color      string `json:"color,omitempty" example:"1a2b3c" doc:"Three or six hexadecimal digits"`
+	Background string `json:"background,omitempty" example:"ffffff" doc:"Three or six hexadecimal digits"`
+	Logo       string `json:"logo,omitempty" doc:"A PNG as a data URL, at most 64 KiB and 512 pixels on a side"`
+}
+
+type qrBodyInput struct {
+	IDParam
+	Body qrBody
+}
+
+func (b *qrBody) options() (qrcode.Options, error) {
+	return qrOptions(b.Size, b.Margin, url.Values{
+		"format": {b.Format}, "level": {b.Level}, "color": {b.Color}, "background": {b.Background}, "logo": {b.Logo},
+	}, "")
+}
+
+// qrOptions are parameters as package qrcode reads them: what is left out, or empty, is
+// the default. An error names fields with the prefix.
+func qrOptions(size, margin *int, values url.Values, prefix string) (qrcode.Options, error) {
+	for name, n := range map[string]*int{"size": size, "margin": margin} {
 		if n != nil {
 			values.Set(name, strconv.Itoa(*n))
 		}
 	}
-	return qrcode.Parse(values, qrcode.SVG)
+	options, err := qrcode.Parse(values, qrcode.SVG)
+	return options, named(err, prefix)
+}
+
+// named puts the prefix before the names of the options that are wrong.
+func named(err error, prefix string) error {
+	var wrong qrcode.FieldErrors
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	wrong = slices.Clone(wrong)
+	for i := range wrong {
+		wrong[i].Field = prefix + wrong[i].Field
+	}
+	return wrong
 }
 
 type qrOutput struct {
@@ -73,17 +123,25 @@ type qrOutput struct {
 	Body        []byte
 }
 
-func (a *api) qr(ctx context.Context, in *qrInput) (*qrOutput, error) {
+func (a *api) getQR(ctx context.Context, in *qrInput) (*qrOutput, error) {
+	return a.qr(ctx, in.ID, in.options, "query.")
+}
+
+func (a *api) drawQR(ctx context.Context, in *qrBodyInput) (*qrOutput, error) {
+	return a.qr(ctx, in.ID, in.Body.options, "")
+}
+
+func (a *api) qr(ctx context.Context, textID string, options func() (qrcode.Options, error), prefix string) (*qrOutput, error) {
 	ctx, workspace, done, err := begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	id, err := parseID(in.ID)
+	id, err := parseID(textID)
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	options, err := in.options()
+	o, err := options()
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
@@ -91,9 +149,9 @@ func (a *api) qr(ctx context.Context, in *qrInput) (*qrOutput, error) {
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	drawn, err := options.Draw(a.shortURLs.Scan(l.Domain.Host, l.Slug))
+	drawn, err := o.Draw(a.shortURLs.Scan(l.Domain.Host, l.Slug))
 	if err != nil {
-		return nil, a.problem(ctx, err)
+		return nil, a.problem(ctx, named(err, prefix))
 	}
-	return &qrOutput{ContentType: options.Format.ContentType(), Sniffing: "nosniff", Body: drawn}, nil
+	return &qrOutput{ContentType: o.Format.ContentType(), Sniffing: "nosniff", Body: drawn}, nil
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/base64"
 	"image"
 	"image/png"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/linkstream/linkstream/services/internal/qrcode"
@@ -75,6 +77,38 @@ func TestTheQRCodeOfALink(t *testing.T) {
 	refuse("?logo=x&level=L", 422, "query.logo:invalid query.level:not_allowed")
 	refuse("?size=300&size=400", 422, "query.size:repeated")
 	refuse("?shape=round", 422, "query.shape:unknown")
+	// With a body, for logos that no address takes.
+	noise := image.NewRGBA(image.Rect(0, 0, 120, 120))
+	rand.NewChaCha8([32]byte{1}).Read(noise.Pix) //nolint:errcheck // it never fails
+	logo.Reset()
+	if err := png.Encode(&logo, noise); err != nil || logo.Len() < 48<<10 || logo.Len() > qrcode.MaxLogoBytes {
+		t.Fatalf("the logo has %d bytes, %v", logo.Len(), err)
+	}
+	draws := func(text string) *httptest.ResponseRecorder {
+		t.Helper()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(text))
+		r.Header.Set("Authorization", "Bearer "+s.key)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		return w
+	}
+	w := draws(`{"format": "png", "size": 300, "logo": "data:image/png;base64,` + base64.StdEncoding.EncodeToString(logo.Bytes()) + `"}`)
+	if w.Code != 200 || w.Header().Get("Content-Type") != "image/png" {
+		t.Errorf("got %d %.300s", w.Code, w.Body.String())
+	}
+	if w = draws(`{}`); w.Code != 200 || !bytes.Equal(w.Body.Bytes(), draw(qrcode.Default(qrcode.SVG))) {
+		t.Errorf("got %d %.300s", w.Code, w.Body.String())
+	}
+	if a := s.send(t, "POST", path, `{"size": 63, "color": "red", "shape": "round"}`); a.status != 422 || a.wrong() != "size:invalid shape:unknown" {
+		t.Errorf("got %d %s", a.status, a.raw)
+	}
+	if a := s.send(t, "POST", path, `{"color": "red", "format": "png", "size": 64, "level": "H"}`); a.status != 422 || a.wrong() != "color:invalid" {
+		t.Errorf("got %d %s", a.status, a.raw)
+	}
+	if a := s.send(t, "POST", path, `{"format": "png", "size": 64, "level": "H"}`); a.status != 422 || a.wrong() != "size:invalid" {
+		t.Errorf("got %d %s", a.status, a.raw)
+	}
 	path = "/v1/links/x/qr"
 	refuse("", 404, "")
 	if w := s.fetch(t, "/v1/links/01890a5d-ac96-774b-bcce-b302099a8057/qr", s.key); w.Code != 404 {

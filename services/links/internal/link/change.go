@@ -201,7 +201,7 @@ func checkTime(field string, o *Optional[*time.Time], wrong *FieldErrors) {
 }
 
 // Apply writes the checked fields to the link, except domain and slug, which need
-// the store. It fails when the outcome as a whole is wrong.
+// the store and are there already. It fails when the outcome as a whole is wrong.
 func (c *Checked) Apply(l *Link) error {
 	c.change.Destination.assign(&l.Destination)
 	c.change.Title.assign(&l.Title)
@@ -220,6 +220,13 @@ func (c *Checked) Apply(l *Link) error {
 	}
 	if err := c.change.Options.apply(&l.Options); err != nil {
 		return err
+	}
+	if c.change.Options.ForwardPath.Set || c.change.Slug.Set {
+		var wrong FieldErrors
+		wrong.addOptions(linkoption.CheckForwardPath(l.Slug, l.Options.ForwardPath))
+		if err := wrong.Err(); err != nil {
+			return err
+		}
 	}
 	timesNamed := c.change.StartsAt.Set || c.change.ExpiresAt.Set
 	if timesNamed && l.StartsAt != nil && l.ExpiresAt != nil && !l.StartsAt.Before(*l.ExpiresAt) {
