@@ -33,6 +33,7 @@ func secretive(folder string) map[string][]string {
 		"cacheupdater": append([]string{"LINKSTREAM_REDIS_URL=redis://user:SECRET@NOBODY/0"}, common...),
 		"redirect": append([]string{
 			"LINKSTREAM_REDIS_URL=redis://user:SECRET@NOBODY/0", "LINKSTREAM_ORIGIN_URL=http://user:SECRET@NOBODY",
+			"LINKSTREAM_COUNTER_REDIS_URL=redis://user:SECRET@NOBODY/0", "LINKSTREAM_RATELIMIT_REDIS_URL=redis://user:SECRET@NOBODY/0",
 			"LINKSTREAM_JOURNAL_DIR=" + filepath.Join(folder, "journal"),
 		}, common...),
 		"clicks":    append([]string{"LINKSTREAM_CLICKHOUSE_URL=http://user:SECRET@NOBODY/linkstream"}, common...),
