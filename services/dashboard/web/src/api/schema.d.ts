@@ -4,8355 +4,8292 @@
  */
 
 export interface paths {
-  "/v1/analytics/breakdown": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/analytics/breakdown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts of each value of a dimension
+         * @description The values with the most clicks first. An empty value is the clicks of which it is not known.
+         */
+        get: operations["get-breakdown"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * Counts of each value of a dimension
-     * @description The values with the most clicks first. An empty value is the clicks of which it is not known.
-     */
-    get: operations["get-breakdown"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/analytics/definitions": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/analytics/definitions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the numbers mean
+         * @description The texts that stand beside the numbers in the dashboard.
+         */
+        get: operations["get-definitions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * What the numbers mean
-     * @description The texts that stand beside the numbers in the dashboard.
-     */
-    get: operations["get-definitions"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/analytics/export": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/analytics/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Clicks or figures as CSV
+         * @description Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
+         */
+        get: operations["export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * Clicks or figures as CSV
-     * @description Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
-     */
-    get: operations["export"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/analytics/links": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/analytics/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Links with their figures, sorted by them
+         * @description A page of links with counts of the period, the last click and a sparkline, answered by one question to the click store. Links without a click are there too, behind the others. With `link_id` (up to 100) the figures of those links. Deleted links are left out unless `link_id` names them.
+         */
+        get: operations["list-link-figures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * Links with their figures, sorted by them
-     * @description A page of links with counts of the period, the last click and a sparkline, answered by one question to the click store. Links without a click are there too, behind the others. With `link_id` (up to 100) the figures of those links. Deleted links are left out unless `link_id` names them.
-     */
-    get: operations["list-link-figures"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/analytics/live": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/analytics/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is going on now, as server-sent events
+         * @description About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
+         */
+        get: operations["stream-live"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * What is going on now, as server-sent events
-     * @description About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
-     */
-    get: operations["stream-live"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/analytics/summary": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/analytics/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts of a period and of the one before it
+         * @description The period before has the same number of days when `from` and `to` are days, else the same length.
+         */
+        get: operations["get-summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * Counts of a period and of the one before it
-     * @description The period before has the same number of days when `from` and `to` are days, else the same length.
-     */
-    get: operations["get-summary"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/analytics/timeseries": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/analytics/timeseries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts of each interval of a period
+         * @description Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change. With `compare=previous` there is a second series of the period before, one bucket for each of the first series, in the same order.
+         */
+        get: operations["get-timeseries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * Counts of each interval of a period
-     * @description Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change. With `compare=previous` there is a second series of the period before, one bucket for each of the first series, in the same order.
-     */
-    get: operations["get-timeseries"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/analytics/totals": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/analytics/totals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts since the beginning, and the last click
+         * @description All clicks that were ever counted, with the same filters as the other calls.
+         */
+        get: operations["get-totals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * Counts since the beginning, and the last click
-     * @description All clicks that were ever counted, with the same filters as the other calls.
-     */
-    get: operations["get-totals"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/domains": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/domains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List domains, newest first */
+        get: operations["list-domains"];
+        put?: never;
+        /**
+         * Create a domain
+         * @description Links can be made on it at once, and every edge answers for it within two seconds. That the host leads to the edges, and has a certificate, is up to its owner.
+         */
+        post: operations["create-domain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /** List domains, newest first */
-    get: operations["list-domains"];
-    put?: never;
-    /**
-     * Create a domain
-     * @description Links can be made on it at once, and every edge answers for it within two seconds. That the host leads to the edges, and has a certificate, is up to its owner.
-     */
-    post: operations["create-domain"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/domains/{id}": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/domains/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a domain */
+        get: operations["get-domain"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a domain
+         * @description Refused with 409 while links live on it.
+         */
+        delete: operations["delete-domain"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a domain
+         * @description A JSON merge patch: fields that are left out stay, null clears. Every edge knows within two seconds. The host stays, and so does the case rule while links live on the domain.
+         */
+        patch: operations["edit-domain"];
+        trace?: never;
     };
-    /** Get a domain */
-    get: operations["get-domain"];
-    put?: never;
-    post?: never;
-    /**
-     * Delete a domain
-     * @description Refused with 409 while links live on it.
-     */
-    delete: operations["delete-domain"];
-    options?: never;
-    head?: never;
-    /**
-     * Change a domain
-     * @description A JSON merge patch: fields that are left out stay, null clears. Every edge knows within two seconds. The host stays, and so does the case rule while links live on the domain.
-     */
-    patch: operations["edit-domain"];
-    trace?: never;
-  };
-  "/v1/events": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look on, as server-sent events
+         * @description An EventSource of a browser reads it, and so does curl. The name of an event is its type (`link.created`, `link.updated`, `link.deleted`, with clicks=true also `click`), its data a JSON object with id, type, timestamp and data as in webhooks. A reader who comes back with the id of the last event (header Last-Event-ID, or the parameter) gets what it missed, once, the changes of a link in their order. `gap` says that some of that is not kept any more; changes are kept for 7 days. `end` says why a stream ends: slow, stopping, interrupted, refused. Every 15 seconds there is a comment, so that the line stays up.
+         */
+        get: operations["stream-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * Look on, as server-sent events
-     * @description An EventSource of a browser reads it, and so does curl. The name of an event is its type (`link.created`, `link.updated`, `link.deleted`, with clicks=true also `click`), its data a JSON object with id, type, timestamp and data as in webhooks. A reader who comes back with the id of the last event (header Last-Event-ID, or the parameter) gets what it missed, once, the changes of a link in their order. `gap` says that some of that is not kept any more; changes are kept for 7 days. `end` says why a stream ends: slow, stopping, interrupted, refused. Every 15 seconds there is a comment, so that the line stays up.
-     */
-    get: operations["stream-events"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/keys": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys, newest first
+         * @description Revoked keys are not listed.
+         */
+        get: operations["list-keys"];
+        put?: never;
+        /**
+         * Create an API key
+         * @description The answer holds the key itself, once: it is stored hashed and cannot be shown again.
+         */
+        post: operations["create-key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * List API keys, newest first
-     * @description Revoked keys are not listed.
-     */
-    get: operations["list-keys"];
-    put?: never;
-    /**
-     * Create an API key
-     * @description The answer holds the key itself, once: it is stored hashed and cannot be shown again.
-     */
-    post: operations["create-key"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/keys/{id}": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an API key */
+        get: operations["get-key"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key
+         * @description It stops working everywhere within a second, for good.
+         */
+        delete: operations["revoke-key"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an API key
+         * @description A JSON merge patch: fields that are left out stay; rate_limit null means the installation's default. It takes effect everywhere within a second.
+         */
+        patch: operations["edit-key"];
+        trace?: never;
     };
-    /** Get an API key */
-    get: operations["get-key"];
-    put?: never;
-    post?: never;
-    /**
-     * Revoke an API key
-     * @description It stops working everywhere within a second, for good.
-     */
-    delete: operations["revoke-key"];
-    options?: never;
-    head?: never;
-    /**
-     * Change an API key
-     * @description A JSON merge patch: fields that are left out stay; rate_limit null means the installation's default. It takes effect everywhere within a second.
-     */
-    patch: operations["edit-key"];
-    trace?: never;
-  };
-  "/v1/links": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List links, newest first */
+        get: operations["list-links"];
+        put?: never;
+        /**
+         * Create a link
+         * @description With find_or_create it answers 200 with an existing link of the workspace that has the destination and all given options, if there is one. Of two such calls at the same time one makes the link and the other finds it.
+         */
+        post: operations["create-link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /** List links, newest first */
-    get: operations["list-links"];
-    put?: never;
-    /**
-     * Create a link
-     * @description With find_or_create it answers 200 with an existing link of the workspace that has the destination and all given options, if there is one. Of two such calls at the same time one makes the link and the other finds it.
-     */
-    post: operations["create-link"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/links/{id}": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/links/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a link */
+        get: operations["get-link"];
+        put?: never;
+        post?: never;
+        /** Delete a link */
+        delete: operations["delete-link"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a link
+         * @description A JSON merge patch: fields that are left out stay, null clears. A patch that changes nothing makes no new version.
+         */
+        patch: operations["edit-link"];
+        trace?: never;
     };
-    /** Get a link */
-    get: operations["get-link"];
-    put?: never;
-    post?: never;
-    /** Delete a link */
-    delete: operations["delete-link"];
-    options?: never;
-    head?: never;
-    /**
-     * Change a link
-     * @description A JSON merge patch: fields that are left out stay, null clears. A patch that changes nothing makes no new version.
-     */
-    patch: operations["edit-link"];
-    trace?: never;
-  };
-  "/v1/links/{id}/prewarm": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/links/{id}/prewarm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have every edge hold a link before its first visit
+         * @description Fills the Redis of every region that has live edges, and the memory of each of them. Limited for each workspace.
+         */
+        post: operations["prewarm-link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /**
-     * Have every edge hold a link before its first visit
-     * @description Fills the Redis of every region that has live edges, and the memory of each of them. Limited for each workspace.
-     */
-    post: operations["prewarm-link"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/links/{id}/purge": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/links/{id}/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Purge a link from every cache
+         * @description Every live edge stops serving what it holds of the link, whatever it is, drops it, and replaces the copy in its region's Redis. This holds for the address that the link has and for those it has left, and for a deleted link as long as it is remembered (a week by default). The answer comes when every live edge has confirmed, or after two seconds: edges that did not are edges_live - edges_confirmed. Limited to a few a second for each workspace.
+         */
+        post: operations["purge-link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /**
-     * Purge a link from every cache
-     * @description Every live edge stops serving what it holds of the link, whatever it is, drops it, and replaces the copy in its region's Redis. This holds for the address that the link has and for those it has left, and for a deleted link as long as it is remembered (a week by default). The answer comes when every live edge has confirmed, or after two seconds: edges that did not are edges_live - edges_confirmed. Limited to a few a second for each workspace.
-     */
-    post: operations["purge-link"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/links/{id}/qr": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/links/{id}/qr": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a link's QR code
+         * @description The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+         */
+        get: operations["get-link-qr"];
+        put?: never;
+        /**
+         * Draw a link's QR code with a large logo
+         * @description The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+         */
+        post: operations["draw-link-qr"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * Get a link's QR code
-     * @description The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
-     */
-    get: operations["get-link-qr"];
-    put?: never;
-    /**
-     * Draw a link's QR code with a large logo
-     * @description The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
-     */
-    post: operations["draw-link-qr"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/links/bulk": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/links/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create up to 1,000 links
+         * @description Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
+         */
+        post: operations["create-links"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /**
-     * Create up to 1,000 links
-     * @description Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
-     */
-    post: operations["create-links"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/users": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the workspace's users, newest first */
+        get: operations["list-users"];
+        put?: never;
+        /**
+         * Add a user to the workspace
+         * @description No mail is sent: hand the password over yourself. It is in the answer, once; it is stored hashed and cannot be shown again.
+         */
+        post: operations["create-user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /** List the workspace's users, newest first */
-    get: operations["list-users"];
-    put?: never;
-    /**
-     * Add a user to the workspace
-     * @description No mail is sent: hand the password over yourself. It is in the answer, once; it is stored hashed and cannot be shown again.
-     */
-    post: operations["create-user"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/users/{id}": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a user from the workspace
+         * @description Their sessions end at once. The last owner stays.
+         */
+        delete: operations["remove-user"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    post?: never;
-    /**
-     * Remove a user from the workspace
-     * @description Their sessions end at once. The last owner stays.
-     */
-    delete: operations["remove-user"];
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/webhooks": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List endpoints, newest first
+         * @description A workspace has at most 20, so they come on one page.
+         */
+        get: operations["list-webhooks"];
+        put?: never;
+        /**
+         * Create an endpoint
+         * @description What happens from the answer on is told. The secret is in this answer only.
+         */
+        post: operations["create-webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * List endpoints, newest first
-     * @description A workspace has at most 20, so they come on one page.
-     */
-    get: operations["list-webhooks"];
-    put?: never;
-    /**
-     * Create an endpoint
-     * @description What happens from the answer on is told. The secret is in this answer only.
-     */
-    post: operations["create-webhook"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/webhooks/{id}": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an endpoint */
+        get: operations["get-webhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an endpoint
+         * @description With all its deliveries.
+         */
+        delete: operations["delete-webhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an endpoint
+         * @description A JSON merge patch: fields that are left out stay, null gives them the value that they have when an endpoint is made without them.
+         */
+        patch: operations["edit-webhook"];
+        trace?: never;
     };
-    /** Get an endpoint */
-    get: operations["get-webhook"];
-    put?: never;
-    post?: never;
-    /**
-     * Delete an endpoint
-     * @description With all its deliveries.
-     */
-    delete: operations["delete-webhook"];
-    options?: never;
-    head?: never;
-    /**
-     * Change an endpoint
-     * @description A JSON merge patch: fields that are left out stay, null gives them the value that they have when an endpoint is made without them.
-     */
-    patch: operations["edit-webhook"];
-    trace?: never;
-  };
-  "/v1/webhooks/{id}/deliveries": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deliveries, newest first
+         * @description They are kept for 30 days after they were taken or given up.
+         */
+        get: operations["list-webhook-deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /**
-     * List deliveries, newest first
-     * @description They are kept for 30 days after they were taken or given up.
-     */
-    get: operations["list-webhook-deliveries"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/webhooks/{id}/deliveries/{delivery_id}": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/webhooks/{id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a delivery with its body and its attempts */
+        get: operations["get-webhook-delivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    /** Get a delivery with its body and its attempts */
-    get: operations["get-webhook-delivery"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/webhooks/{id}/deliveries/{delivery_id}/replay": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/webhooks/{id}/deliveries/{delivery_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a delivery again
+         * @description With the same webhook-id. One that waits for its next attempt is tried now.
+         */
+        post: operations["replay-webhook-delivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /**
-     * Send a delivery again
-     * @description With the same webhook-id. One that waits for its next attempt is tried now.
-     */
-    post: operations["replay-webhook-delivery"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/webhooks/{id}/replay": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the deliveries of a time again
+         * @description Those that were queued in it, the oldest first, 1,000 at most: `more` says whether the call should be repeated, which goes on where it stopped when `state` is failed.
+         */
+        post: operations["replay-webhook-deliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /**
-     * Send the deliveries of a time again
-     * @description Those that were queued in it, the oldest first, 1,000 at most: `more` says whether the call should be repeated, which goes on where it stopped when `state` is failed.
-     */
-    post: operations["replay-webhook-deliveries"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/webhooks/{id}/rotate-secret": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/webhooks/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an endpoint a new secret
+         * @description For a time both secrets sign, so that the receiver can be changed without losing anything. The secret is in this answer only.
+         */
+        post: operations["rotate-webhook-secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /**
-     * Give an endpoint a new secret
-     * @description For a time both secrets sign, so that the receiver can be changed without losing anything. The secret is in this answer only.
-     */
-    post: operations["rotate-webhook-secret"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "/v1/webhooks/{id}/test": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Whatever events the endpoint asks for. The log shows what came of it.
+         */
+        post: operations["test-webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /**
-     * Send a test event
-     * @description Whatever events the endpoint asks for. The log shows what came of it.
-     */
-    post: operations["test-webhook"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
 }
 export interface webhooks {
-  "clicks.summary": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "clicks.summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Clicks of some minutes */
+        post: operations["told-clicks.summary"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /** Clicks of some minutes */
-    post: operations["told-clicks.summary"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "link.created": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "link.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link was created */
+        post: operations["told-link.created"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /** A link was created */
-    post: operations["told-link.created"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "link.deleted": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "link.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link was deleted */
+        post: operations["told-link.deleted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /** A link was deleted */
-    post: operations["told-link.deleted"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "link.expired": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "link.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link's time is over */
+        post: operations["told-link.expired"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /** A link's time is over */
-    post: operations["told-link.expired"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "link.threshold_reached": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "link.threshold_reached": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link has been clicked so often */
+        post: operations["told-link.threshold_reached"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /** A link has been clicked so often */
-    post: operations["told-link.threshold_reached"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "link.updated": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "link.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link was changed */
+        post: operations["told-link.updated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /** A link was changed */
-    post: operations["told-link.updated"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  "webhook.test": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
+    "webhook.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A test, on request */
+        post: operations["told-webhook.test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    get?: never;
-    put?: never;
-    /** A test, on request */
-    post: operations["told-webhook.test"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
 }
 export interface components {
-  schemas: {
-    AttemptView: {
-      /** Format: int64 */
-      duration_ms: number;
-      /** @description Why nobody answered */
-      error: string | null;
-      /** Format: int64 */
-      number: number;
-      /** @description The first 1,024 bytes of the answer */
-      response: string;
-      /** Format: date-time */
-      started_at: string;
-      /**
-       * Format: int64
-       * @description null when nobody answered
-       */
-      status: number | null;
-    };
-    BreakdownOutputBody: {
-      data: components["schemas"]["Group"][];
-    };
-    Bucket: {
-      /**
-       * Format: int64
-       * @description Clicks of bots with the same filters, whatever bots says
-       */
-      bot_clicks: number;
-      /**
-       * Format: int64
-       * @description Clicks; without bots unless bots=include or bots=only
-       */
-      clicks: number;
-      /**
-       * Format: date-time
-       * @description When the bucket starts
-       */
-      t: string;
-      /**
-       * Format: int64
-       * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
-       */
-      unique_visitors: number;
-    };
-    BulkOutputBody: {
-      /** @description One for each link, in order */
-      results: components["schemas"]["BulkResult"][];
-    };
-    BulkResult: {
-      /** @description What was wrong, or null */
-      error: components["schemas"]["Problem"] | null;
-      /**
-       * Format: int64
-       * @description Place of the link in the request, from 0
-       */
-      index: number;
-      /** @description The link, or null with an error */
-      link: components["schemas"]["LinkView"] | null;
-      /**
-       * Format: int64
-       * @description What a call of its own would have answered: 201, 200 (found), 409, 422, 503
-       */
-      status: number;
-    };
-    ClickSummary: {
-      /**
-       * Format: int64
-       * @description Of all links below
-       */
-      clicks: number;
-      /**
-       * Format: date-time
-       * @description When the first of these clicks was counted
-       */
-      from: string;
-      links: components["schemas"]["LinkClicks"][];
-      /**
-       * Format: int64
-       * @description A summary of more than 500 links comes in parts
-       */
-      part: number;
-      /** Format: int64 */
-      parts: number;
-      /**
-       * Format: date-time
-       * @description When the summary was made
-       */
-      to: string;
-    };
-    Condition: {
-      /**
-       * Format: date-time
-       * @description Only for time: it holds until this moment.
-       */
-      ends_at?: string;
-      /** @description Only for time, with to: the time of day from which it holds (09:00). */
-      from?: string;
-      /**
-       * Format: date-time
-       * @description Only for time: it holds from this moment on.
-       */
-      starts_at?: string;
-      /** @description Only for time, with from: the time of day at which it ends. Not after from means on the next day. */
-      to?: string;
-      /**
-       * @description What is looked at.
-       * @enum {string}
-       */
-      type:
-        | "country"
-        | "region"
-        | "continent"
-        | "language"
-        | "device"
-        | "os"
-        | "browser"
-        | "bot"
-        | "query"
-        | "time"
-        | "address";
-      /** @description One of them must fit. Countries as ISO 3166-1 alpha-2 (DE), regions by name (Bavaria, or DE/Bavaria), continents as AF, AN, AS, EU, NA, OC, SA, languages as tags (en fits en-US), devices as desktop, mobile, tablet, tv, systems and browsers by name, bot as true or false, query as name or name=value, addresses as address or network. Not for time. */
-      values?: string[];
-      /** @description Only for time. A window past midnight belongs to the day it began on. */
-      weekdays?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
-      /** @description Only for time: the IANA zone that weekdays, from and to are in; UTC when left out. */
-      zone?: string;
-    };
-    Definition: {
-      term: string;
-      text: string;
-    };
-    DefinitionsOutputBody: {
-      data: components["schemas"]["Definition"][];
-    };
-    DeliveriesOutputBody: {
-      data: components["schemas"]["DeliveryView"][];
-      /** @description Where the next page begins; null on the last one */
-      next_cursor: string | null;
-    };
-    DeliveryDetail: {
-      /**
-       * Format: int64
-       * @description Replays included
-       */
-      attempts: number;
-      /** Format: date-time */
-      created_at: string;
-      /**
-       * @description The header webhook-id: the same for every attempt and replay
-       * @example evt_0f3a...
-       */
-      event_id: string;
-      /** @example link.created */
-      event_type: string;
-      /**
-       * @description Why it failed for good
-       * @enum {string|null}
-       */
-      failure: "given_up" | "gone" | "endpoint_disabled" | null;
-      /** Format: date-time */
-      finished_at: string | null;
-      /** Format: uuid */
-      id: string;
-      /** @description Why nobody answered */
-      last_error: string | null;
-      /**
-       * Format: int64
-       * @description Status of the last answer; null when nobody answered
-       */
-      last_status: number | null;
-      link_id: string | null;
-      /** @description The last 100 attempts, newest first */
-      log: components["schemas"]["AttemptView"][];
-      /**
-       * Format: date-time
-       * @description null for a delivery that waits for an earlier one of its link, and for one that is done
-       */
-      next_attempt_at: string | null;
-      /** @description The body, as it is sent */
-      payload: unknown;
-      /** @enum {string} */
-      state: "pending" | "delivered" | "failed";
-    };
-    DeliveryView: {
-      /**
-       * Format: int64
-       * @description Replays included
-       */
-      attempts: number;
-      /** Format: date-time */
-      created_at: string;
-      /**
-       * @description The header webhook-id: the same for every attempt and replay
-       * @example evt_0f3a...
-       */
-      event_id: string;
-      /** @example link.created */
-      event_type: string;
-      /**
-       * @description Why it failed for good
-       * @enum {string|null}
-       */
-      failure: "given_up" | "gone" | "endpoint_disabled" | null;
-      /** Format: date-time */
-      finished_at: string | null;
-      /** Format: uuid */
-      id: string;
-      /** @description Why nobody answered */
-      last_error: string | null;
-      /**
-       * Format: int64
-       * @description Status of the last answer; null when nobody answered
-       */
-      last_status: number | null;
-      link_id: string | null;
-      /**
-       * Format: date-time
-       * @description null for a delivery that waits for an earlier one of its link, and for one that is done
-       */
-      next_attempt_at: string | null;
-      /** @enum {string} */
-      state: "pending" | "delivered" | "failed";
-    };
-    DomainsOutputBody: {
-      data: components["schemas"]["DomainView"][];
-      /** @description Where the next page begins; null on the last one */
-      next_cursor: string | null;
-    };
-    DomainView: {
-      case_sensitive: boolean;
-      /** Format: date-time */
-      created_at: string;
-      fallback_url: string | null;
-      home_url: string | null;
-      /**
-       * @description As browsers send it, and as links name it: lower case, punycode
-       * @example xn--bcher-kva.example
-       */
-      host: string;
-      /** Format: uuid */
-      id: string;
-      preview_pages: boolean;
-      /** @description The installation's: every workspace may use it, and none change it */
-      shared: boolean;
-      /**
-       * @description As people read it
-       * @example bücher.example
-       */
-      unicode_host: string;
-      /** Format: date-time */
-      updated_at: string;
-      /**
-       * Format: int64
-       * @description Counts the domain's changes; also its ETag
-       */
-      version: number;
-    };
-    EditDomainBody: {
-      /**
-       * @description Whether a and A are two slugs; true when left out or null
-       * @example true
-       */
-      case_sensitive?: boolean | null;
-      /**
-       * @description Where an unknown slug leads instead of a 404, and an expired link without a fallback of its own instead of a 410, with a 302
-       * @example https://example.com/not-found
-       */
-      fallback_url?: string | null;
-      /**
-       * @description Where / leads, with a 302; a neutral page when left out or null
-       * @example https://example.com/
-       */
-      home_url?: string | null;
-      /**
-       * @description Whether a + behind a slug shows a page that says where the link leads, without a click; true when left out or null
-       * @example true
-       */
-      preview_pages?: boolean | null;
-    };
-    EditKeyInputBody: {
-      /** @description To tell keys apart */
-      name?: string | null;
-      /** @description The key's own limit; null for the installation's default */
-      rate_limit?: {
-        /**
-         * Format: int64
-         * @description How many requests at once
-         * @example 600
-         */
-        capacity: number;
-        /**
-         * Format: double
-         * @description How many more each second; a seventh is one in seven seconds
-         * @example 10
-         */
-        refill_per_second: number;
-      } | null;
-      /** @description What the key may do; admin includes all */
-      scopes?: string[] | null;
-    };
-    EditLinkBody: {
-      /** @description An archived link keeps redirecting */
-      archived?: boolean | null;
-      /**
-       * @description Absolute http or https URL of at most 8,000 bytes
-       * @example https://example.com/landing
-       */
-      destination?: string | null;
-      /**
-       * @description A disabled link answers as if it had expired
-       * @example false
-       */
-      disabled?: boolean | null;
-      /**
-       * @description Host of the short link; the installation's default domain when left out
-       * @example go.example.com
-       */
-      domain?: string | null;
-      /**
-       * Format: date-time
-       * @description The link stops answering at this moment
-       * @example 2027-01-01T00:00:00Z
-       */
-      expires_at?: string | null;
-      /**
-       * @description Where the link leads instead of a 410: expired, used up or disabled
-       * @example https://example.com/over
-       */
-      fallback_url?: string | null;
-      /**
-       * @description What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
-       * @example true
-       */
-      forward_path?: boolean | null;
-      /**
-       * @description What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
-       * @example add
-       * @enum {string|null}
-       */
-      forward_query?: "off" | "add" | "visitor_wins" | "owner_wins" | null;
-      /**
-       * Format: int64
-       * @description How many redirects the link gives in all, over all edges; robots, previews and HEAD use none up. Counting begins when a link gets its first limit, and anew when a limit was taken away and another is set; raising or lowering it goes on counting.
-       * @example 500
-       */
-      max_clicks?: number | null;
-      /**
-       * @description At most 5,000 characters
-       * @example Printed on the flyer
-       */
-      notes?: string | null;
-      /**
-       * @description What visitors have to type before they are sent on, 4 to 128 characters. It is stored hashed and never shown: has_password says whether there is one. Setting it, were it to the same, locks out everybody who has unlocked the link. A bulk call sets at most 50.
-       * @example open sesame
-       */
-      password?: string | null;
-      /**
-       * @description What the preview bots of chats and networks are shown instead of the target's own; nobody else sees it
-       * @example {
-       *       "image": "https://example.com/sale.png",
-       *       "text": "A fifth off everything",
-       *       "title": "Spring sale"
-       *     }
-       */
-      preview?: {
-        /**
-         * @description Absolute URL of a picture
-         * @example https://example.com/sale.png
-         */
-        image?: string | null;
-        /**
-         * @description At most 500 characters
-         * @example A fifth off everything
-         */
-        text?: string | null;
-        /**
-         * @description At most 200 characters
-         * @example Spring sale
-         */
-        title?: string | null;
-      } | null;
-      /**
-       * @description In this order: visitors are sent to the destination of the first rule whose conditions all hold, and otherwise where the link leads without rules
-       * @example [
-       *       {
-       *         "conditions": [
-       *           {
-       *             "type": "country",
-       *             "values": [
-       *               "DE",
-       *               "AT"
-       *             ]
-       *           },
-       *           {
-       *             "type": "device",
-       *             "values": [
-       *               "mobile"
-       *             ]
-       *           }
-       *         ],
-       *         "destination": "https://example.com/de/app"
-       *       }
-       *     ]
-       */
-      rules?: components["schemas"]["Rule"][] | null;
-      /**
-       * @description 1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null.
-       * @example spring/sale
-       */
-      slug?: string | null;
-      /**
-       * Format: date-time
-       * @description The link answers from this moment on
-       * @example 2026-12-01T08:00:00Z
-       */
-      starts_at?: string | null;
-      /**
-       * Format: int64
-       * @description Status of the redirect; 302 when left out
-       * @example 302
-       * @enum {integer|null}
-       */
-      status_code?: 301 | 302 | 307 | 308 | null;
-      /**
-       * @description At most 20 of at most 64 characters; trimmed, repeated ones are dropped
-       * @example [
-       *       "spring",
-       *       "mail"
-       *     ]
-       */
-      tags?: string[] | null;
-      /**
-       * @description At most 500 characters
-       * @example Spring sale
-       */
-      title?: string | null;
-      /**
-       * @description Campaign parameters that every target of the link gets, unless it has them itself. They are stored apart from the targets.
-       * @example {
-       *       "campaign": "spring",
-       *       "medium": "email",
-       *       "source": "newsletter"
-       *     }
-       */
-      utm?: {
-        /**
-         * @description utm_campaign
-         * @example spring
-         */
-        campaign?: string | null;
-        /**
-         * @description utm_content
-         * @example red button
-         */
-        content?: string | null;
-        /**
-         * @description utm_medium
-         * @example email
-         */
-        medium?: string | null;
-        /**
-         * @description utm_source
-         * @example newsletter
-         */
-        source?: string | null;
-        /**
-         * @description utm_term
-         * @example shoes
-         */
-        term?: string | null;
-      } | null;
-      /**
-       * @description Visitors whom no rule sends elsewhere are split over these, each visitor always to the same
-       * @example [
-       *       {
-       *         "destination": "https://example.com/a",
-       *         "name": "red button",
-       *         "weight": 70
-       *       },
-       *       {
-       *         "destination": "https://example.com/b",
-       *         "weight": 30
-       *       }
-       *     ]
-       */
-      variants?: components["schemas"]["Variant"][] | null;
-      /**
-       * Format: date-time
-       * @description From this moment on everybody gets the winner, or without one the link's own destination
-       * @example 2027-01-01T00:00:00Z
-       */
-      variants_end_at?: string | null;
-      /**
-       * Format: int64
-       * @description The number of a variant, counted from 1: it gets everybody from variants_end_at on, or at once without such a moment
-       * @example 1
-       */
-      variants_winner?: number | null;
-    };
-    EditWebhookBody: {
-      /**
-       * @description Numbers of clicks at which link.threshold_reached is told, once for each link. Clicks count from the moment at which the endpoint is made, while it is enabled; those of robots do not. 100 to 1,000,000 by powers of ten when left out or null
-       * @example [
-       *       100,
-       *       1000
-       *     ]
-       */
-      click_thresholds?: number[] | null;
-      /**
-       * @description At most 500 characters
-       * @example CRM
-       */
-      description?: string | null;
-      /**
-       * @description Only links on these hosts; all when left out, null or empty
-       * @example [
-       *       "go.example.com"
-       *     ]
-       */
-      domains?: string[] | null;
-      /** @description Nothing is queued for an endpoint that is disabled, and what waits for it is given up; it can be replayed. true when left out */
-      enabled?: boolean | null;
-      /**
-       * @description Kinds of events: link.created, link.updated, link.deleted, link.expired, link.threshold_reached, clicks.summary. All of them when left out, null or empty
-       * @example [
-       *       "link.created",
-       *       "link.deleted"
-       *     ]
-       */
-      events?: string[] | null;
-      /** @description Only these links; all when left out, null or empty */
-      link_ids?: string[] | null;
-      /**
-       * Format: int64
-       * @description For how long clicks are collected for one clicks.summary, from the first of them on: 60 to 86400, 300 when left out or null
-       * @example 300
-       */
-      summary_interval_seconds?: number | null;
-      /**
-       * @description Only links that have one of these tags; all when left out, null or empty
-       * @example [
-       *       "spring"
-       *     ]
-       */
-      tags?: string[] | null;
-      /**
-       * @description An https address at a public host. Redirects are not followed
-       * @example https://example.com/hooks/linkstream
-       */
-      url?: string | null;
-    };
-    FieldError: {
-      /** @example invalid */
-      code: string;
-      detail: string;
-      /** @example destination */
-      field: string;
-    };
-    Group: {
-      /**
-       * Format: int64
-       * @description Clicks of bots with the same filters, whatever bots says
-       */
-      bot_clicks: number;
-      /**
-       * Format: int64
-       * @description Clicks; without bots unless bots=include or bots=only
-       */
-      clicks: number;
-      /**
-       * Format: int64
-       * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
-       */
-      unique_visitors: number;
-      /** @description The value; empty when it is unknown */
-      value: string;
-    };
-    KeysOutputBody: {
-      data: components["schemas"]["KeyView"][];
-      /** @description Where the next page begins; null on the last one */
-      next_cursor: string | null;
-    };
-    KeyView: {
-      /**
-       * Format: date-time
-       * @example 2026-11-30T12:00:00Z
-       */
-      created_at: string;
-      /**
-       * Format: uuid
-       * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
-       */
-      id: string;
-      /**
-       * Format: date-time
-       * @description Late by some seconds; null when it was never used
-       * @example 2026-11-30T12:00:00Z
-       */
-      last_used_at: string | null;
-      /** @example campaign importer */
-      name: string;
-      /**
-       * @description How the key begins
-       * @example ls_key_3vQ9aZ
-       */
-      prefix: string;
-      /** @description Null for the installation's default */
-      rate_limit: components["schemas"]["RateLimit"] | null;
-      scopes: string[];
-    };
-    LinkClicks: {
-      /**
-       * Format: int64
-       * @description Since the last summary
-       */
-      clicks: number;
-      domain: string;
-      link_id: string;
-      /** @description As it is looked up */
-      slug: string;
-      /**
-       * Format: int64
-       * @description Since the endpoint was made, while it was enabled
-       */
-      total_clicks: number;
-    };
-    LinkData: {
-      archived: boolean;
-      /** Format: date-time */
-      created_at: string;
-      destination: string;
-      domain: string;
-      /** Format: date-time */
-      expires_at: string | null;
-      fallback_url: string | null;
-      /** @enum {string} */
-      forward_query: "off" | "add" | "visitor_wins" | "owner_wins";
-      id: string;
-      notes: string;
-      /** Format: uri */
-      short_url: string;
-      slug: string;
-      /** Format: date-time */
-      starts_at: string | null;
-      /** Format: int64 */
-      status_code: number;
-      tags: string[];
-      title: string;
-      /** Format: date-time */
-      updated_at: string;
-      /** Format: int64 */
-      version: number;
-    };
-    LinkFacts: {
-      archived: boolean;
-      /** Format: date-time */
-      created_at: string;
-      destination: string;
-      /** @description The domain's host */
-      host: string;
-      slug: string;
-      tags: string[];
-      title: string;
-    };
-    LinkFigures: {
-      /**
-       * Format: int64
-       * @description Clicks of bots with the same filters, whatever bots says
-       */
-      bot_clicks: number;
-      /**
-       * Format: int64
-       * @description Clicks; without bots unless bots=include or bots=only
-       */
-      clicks: number;
-      /**
-       * Format: date-time
-       * @description When the last click came that counts, in the period or not; null when there is none
-       */
-      last_click_at: string | null;
-      /** @description What the link is, some seconds after its last change at most; left out for a link that was deleted, and for a key without the scope links:read */
-      link?: components["schemas"]["LinkFacts"];
-      link_id: string;
-      /** @description Clicks of each bucket; the buckets are those of the list */
-      sparkline: number[];
-      /**
-       * Format: int64
-       * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
-       */
-      unique_visitors: number;
-    };
-    LinkMessage: {
-      /** @description The link as the API shows it: after the change, when it expired, or before it was deleted */
-      data: components["schemas"]["LinkData"];
-      /**
-       * Format: date-time
-       * @example 2026-11-30T12:00:00Z
-       */
-      timestamp: string;
-      /**
-       * @example link.created
-       * @enum {string}
-       */
-      type: "link.created" | "link.updated" | "link.deleted" | "link.expired";
-    };
-    LinksOutputBody: {
-      /** @description When the buckets of the sparklines start */
-      buckets: string[];
-      data: components["schemas"]["LinkFigures"][];
-      /** @description Where the next page begins; null on the last one */
-      next_cursor: string | null;
-    };
-    LinkView: {
-      /** @description An archived link keeps redirecting */
-      archived: boolean;
-      /**
-       * Format: date-time
-       * @example 2026-11-30T12:00:00Z
-       */
-      created_at: string;
-      /** @example https://example.com/landing */
-      destination: string;
-      disabled: boolean;
-      /** @example go.example.com */
-      domain: string;
-      /**
-       * Format: date-time
-       * @example 2027-01-01T00:00:00Z
-       */
-      expires_at: string | null;
-      /** @example https://example.com/over */
-      fallback_url: string | null;
-      forward_path: boolean;
-      /** @enum {string} */
-      forward_query: "off" | "add" | "visitor_wins" | "owner_wins";
-      /** @description Whether visitors have to type a password */
-      has_password: boolean;
-      /**
-       * Format: uuid
-       * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
-       */
-      id: string;
-      /**
-       * Format: int64
-       * @example 500
-       */
-      max_clicks: number | null;
-      /** @example Printed on the flyer */
-      notes: string;
-      preview: components["schemas"]["Preview"] | null;
-      rules: components["schemas"]["Rule"][];
-      /**
-       * Format: uri
-       * @example https://go.example.com/spring/sale
-       */
-      short_url: string;
-      /** @example spring/sale */
-      slug: string;
-      /**
-       * Format: date-time
-       * @example 2026-12-01T08:00:00Z
-       */
-      starts_at: string | null;
-      /**
-       * Format: int64
-       * @example 302
-       * @enum {integer}
-       */
-      status_code: 301 | 302 | 307 | 308;
-      /**
-       * @example [
-       *       "spring",
-       *       "mail"
-       *     ]
-       */
-      tags: string[];
-      /** @example Spring sale */
-      title: string;
-      /**
-       * Format: date-time
-       * @example 2026-11-30T12:00:00Z
-       */
-      updated_at: string;
-      utm: components["schemas"]["UTM"] | null;
-      variants: components["schemas"]["Variant"][];
-      /**
-       * Format: date-time
-       * @example 2027-01-01T00:00:00Z
-       */
-      variants_end_at: string | null;
-      /**
-       * Format: int64
-       * @example 1
-       */
-      variants_winner: number | null;
-      /**
-       * Format: int64
-       * @description Counts the link's changes; also its ETag
-       * @example 1
-       */
-      version: number;
-    };
-    ListOutputBody: {
-      data: components["schemas"]["LinkView"][];
-      /** @description Where the next page begins; null on the last one */
-      next_cursor: string | null;
-    };
-    LiveBucket: {
-      /** Format: int64 */
-      bot_clicks: number;
-      /** Format: int64 */
-      clicks: number;
-      /**
-       * Format: date-time
-       * @description When the bucket starts
-       */
-      t: string;
-    };
-    LiveClick: {
-      bot: boolean;
-      bot_kind: string;
-      browser: string;
-      city: string;
-      /** @description Empty when it is unknown, as all texts */
-      country: string;
-      device: string;
-      edge_region: string;
-      host: string;
-      id: string;
-      link_id: string;
-      os: string;
-      referrer: string;
-      region: string;
-      /** Format: int64 */
-      rule: number;
-      /** @description In the form that look-ups use */
-      slug: string;
-      source: string;
-      /** Format: int64 */
-      status: number;
-      /** Format: date-time */
-      t: string;
-      /** Format: int64 */
-      variant: number;
-    };
-    LiveTop: {
-      countries: components["schemas"]["LiveValue"][];
-      /** @description By the link's id */
-      links: components["schemas"]["LiveValue"][];
-      referrers: components["schemas"]["LiveValue"][];
-    };
-    LiveValue: {
-      /** Format: int64 */
-      clicks: number;
-      value: string;
-    };
-    Moment: {
-      /**
-       * Format: int64
-       * @description Clicks of bots in the window
-       */
-      bot_clicks: number;
-      /**
-       * Format: int64
-       * @description How long a bucket is
-       */
-      bucket_seconds: number;
-      /** @description Five minutes cut into buckets, the oldest first; the last one is not over yet */
-      buckets: components["schemas"]["LiveBucket"][];
-      /**
-       * Format: int64
-       * @description Clicks of the window; without bots unless bots says otherwise
-       */
-      clicks: number;
-      /** @description Clicks cannot be read right now: the figures lack the newest */
-      delayed: boolean;
-      /** @description The newest clicks, the newest first, 20 at most */
-      recent: components["schemas"]["LiveClick"][];
-      /**
-       * Format: date-time
-       * @description When the event was made
-       */
-      t: string;
-      /** @description What had the most clicks in the window */
-      top: components["schemas"]["LiveTop"];
-      /**
-       * Format: int64
-       * @description Visitors among them
-       */
-      unique_visitors: number;
-      /**
-       * Format: int64
-       * @description How long the window is that ends with t; shorter than five minutes where there were more clicks than are kept
-       */
-      window_seconds: number;
-    };
-    NewDomainBody: {
-      /**
-       * @description Whether a and A are two slugs; true when left out or null
-       * @example true
-       */
-      case_sensitive?: boolean | null;
-      /**
-       * @description Where an unknown slug leads instead of a 404, and an expired link without a fallback of its own instead of a 410, with a 302
-       * @example https://example.com/not-found
-       */
-      fallback_url?: string | null;
-      /**
-       * @description Where / leads, with a 302; a neutral page when left out or null
-       * @example https://example.com/
-       */
-      home_url?: string | null;
-      /**
-       * @description A host name, in Unicode or punycode, without scheme and port
-       * @example go.example.com
-       */
-      host: string;
-      /**
-       * @description Whether a + behind a slug shows a page that says where the link leads, without a click; true when left out or null
-       * @example true
-       */
-      preview_pages?: boolean | null;
-    };
-    NewKeyInputBody: {
-      /**
-       * @description To tell keys apart
-       * @example campaign importer
-       */
-      name: string;
-      /** @description The key's own limit; the installation's default when left out or null */
-      rate_limit?: {
-        /**
-         * Format: int64
-         * @description How many requests at once
-         * @example 600
-         */
-        capacity: number;
-        /**
-         * Format: double
-         * @description How many more each second; a seventh is one in seven seconds
-         * @example 10
-         */
-        refill_per_second: number;
-      } | null;
-      /**
-       * @description What the key may do; admin includes all
-       * @example [
-       *       "links:read",
-       *       "links:write"
-       *     ]
-       */
-      scopes: ("links:read" | "links:write" | "analytics:read" | "admin")[];
-    };
-    NewKeyView: {
-      /**
-       * Format: date-time
-       * @example 2026-11-30T12:00:00Z
-       */
-      created_at: string;
-      /**
-       * Format: uuid
-       * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
-       */
-      id: string;
-      /**
-       * @description The key itself. It is not shown again.
-       * @example ls_key_3vQ9aZkP0m7YwN2sJtB8xRfUe5LhVdC1GiToA6pXqKn
-       */
-      key: string;
-      /**
-       * Format: date-time
-       * @description Late by some seconds; null when it was never used
-       * @example 2026-11-30T12:00:00Z
-       */
-      last_used_at: string | null;
-      /** @example campaign importer */
-      name: string;
-      /**
-       * @description How the key begins
-       * @example ls_key_3vQ9aZ
-       */
-      prefix: string;
-      /** @description Null for the installation's default */
-      rate_limit: components["schemas"]["RateLimit"] | null;
-      scopes: string[];
-    };
-    NewLinkBody: {
-      /** @description An archived link keeps redirecting */
-      archived?: boolean | null;
-      /**
-       * @description Absolute http or https URL of at most 8,000 bytes
-       * @example https://example.com/landing?utm_source=mail
-       */
-      destination: string;
-      /**
-       * @description A disabled link answers as if it had expired
-       * @example false
-       */
-      disabled?: boolean | null;
-      /**
-       * @description Host of the short link; the installation's default domain when left out
-       * @example go.example.com
-       */
-      domain?: string | null;
-      /**
-       * Format: date-time
-       * @description The link stops answering at this moment
-       * @example 2027-01-01T00:00:00Z
-       */
-      expires_at?: string | null;
-      /**
-       * @description Where the link leads instead of a 410: expired, used up or disabled
-       * @example https://example.com/over
-       */
-      fallback_url?: string | null;
-      /** @description Answer with an existing link that has the destination and all given options, instead of a new one */
-      find_or_create?: boolean | null;
-      /**
-       * @description What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
-       * @example true
-       */
-      forward_path?: boolean | null;
-      /**
-       * @description What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
-       * @example add
-       * @enum {string|null}
-       */
-      forward_query?: "off" | "add" | "visitor_wins" | "owner_wins" | null;
-      /**
-       * Format: int64
-       * @description How many redirects the link gives in all, over all edges; robots, previews and HEAD use none up. Counting begins when a link gets its first limit, and anew when a limit was taken away and another is set; raising or lowering it goes on counting.
-       * @example 500
-       */
-      max_clicks?: number | null;
-      /**
-       * @description At most 5,000 characters
-       * @example Printed on the flyer
-       */
-      notes?: string | null;
-      /**
-       * @description What visitors have to type before they are sent on, 4 to 128 characters. It is stored hashed and never shown: has_password says whether there is one. Setting it, were it to the same, locks out everybody who has unlocked the link. A bulk call sets at most 50.
-       * @example open sesame
-       */
-      password?: string | null;
-      /**
-       * @description What the preview bots of chats and networks are shown instead of the target's own; nobody else sees it
-       * @example {
-       *       "image": "https://example.com/sale.png",
-       *       "text": "A fifth off everything",
-       *       "title": "Spring sale"
-       *     }
-       */
-      preview?: {
-        /**
-         * @description Absolute URL of a picture
-         * @example https://example.com/sale.png
-         */
-        image?: string | null;
-        /**
-         * @description At most 500 characters
-         * @example A fifth off everything
-         */
-        text?: string | null;
-        /**
-         * @description At most 200 characters
-         * @example Spring sale
-         */
-        title?: string | null;
-      } | null;
-      /**
-       * @description In this order: visitors are sent to the destination of the first rule whose conditions all hold, and otherwise where the link leads without rules
-       * @example [
-       *       {
-       *         "conditions": [
-       *           {
-       *             "type": "country",
-       *             "values": [
-       *               "DE",
-       *               "AT"
-       *             ]
-       *           },
-       *           {
-       *             "type": "device",
-       *             "values": [
-       *               "mobile"
-       *             ]
-       *           }
-       *         ],
-       *         "destination": "https://example.com/de/app"
-       *       }
-       *     ]
-       */
-      rules?: components["schemas"]["Rule"][] | null;
-      /**
-       * @description 1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null.
-       * @example spring/sale
-       */
-      slug?: string | null;
-      /**
-       * Format: date-time
-       * @description The link answers from this moment on
-       * @example 2026-12-01T08:00:00Z
-       */
-      starts_at?: string | null;
-      /**
-       * Format: int64
-       * @description Status of the redirect; 302 when left out
-       * @example 302
-       * @enum {integer|null}
-       */
-      status_code?: 301 | 302 | 307 | 308 | null;
-      /**
-       * @description At most 20 of at most 64 characters; trimmed, repeated ones are dropped
-       * @example [
-       *       "spring",
-       *       "mail"
-       *     ]
-       */
-      tags?: string[] | null;
-      /**
-       * @description At most 500 characters
-       * @example Spring sale
-       */
-      title?: string | null;
-      /**
-       * @description Campaign parameters that every target of the link gets, unless it has them itself. They are stored apart from the targets.
-       * @example {
-       *       "campaign": "spring",
-       *       "medium": "email",
-       *       "source": "newsletter"
-       *     }
-       */
-      utm?: {
-        /**
-         * @description utm_campaign
-         * @example spring
-         */
-        campaign?: string | null;
-        /**
-         * @description utm_content
-         * @example red button
-         */
-        content?: string | null;
-        /**
-         * @description utm_medium
-         * @example email
-         */
-        medium?: string | null;
-        /**
-         * @description utm_source
-         * @example newsletter
-         */
-        source?: string | null;
-        /**
-         * @description utm_term
-         * @example shoes
-         */
-        term?: string | null;
-      } | null;
-      /**
-       * @description Visitors whom no rule sends elsewhere are split over these, each visitor always to the same
-       * @example [
-       *       {
-       *         "destination": "https://example.com/a",
-       *         "name": "red button",
-       *         "weight": 70
-       *       },
-       *       {
-       *         "destination": "https://example.com/b",
-       *         "weight": 30
-       *       }
-       *     ]
-       */
-      variants?: components["schemas"]["Variant"][] | null;
-      /**
-       * Format: date-time
-       * @description From this moment on everybody gets the winner, or without one the link's own destination
-       * @example 2027-01-01T00:00:00Z
-       */
-      variants_end_at?: string | null;
-      /**
-       * Format: int64
-       * @description The number of a variant, counted from 1: it gets everybody from variants_end_at on, or at once without such a moment
-       * @example 1
-       */
-      variants_winner?: number | null;
-    };
-    NewUserInputBody: {
-      /** @example someone@example.com */
-      email: string;
-      /** @description 8 to 1,024 bytes; made up when left out */
-      password?: string | null;
-      /**
-       * @description An owner may do everything, an editor changes links, a viewer reads
-       * @example editor
-       * @enum {string}
-       */
-      role: "owner" | "editor" | "viewer";
-    };
-    NewUserView: {
-      /**
-       * Format: date-time
-       * @example 2026-11-30T12:00:00Z
-       */
-      created_at: string;
-      /** @example someone@example.com */
-      email: string;
-      /**
-       * Format: uuid
-       * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
-       */
-      id: string;
-      /** @description The password to hand over. It is not shown again. */
-      password: string;
-      /**
-       * @example editor
-       * @enum {string}
-       */
-      role: "owner" | "editor" | "viewer";
-    };
-    NewWebhookBody: {
-      /**
-       * @description Numbers of clicks at which link.threshold_reached is told, once for each link. Clicks count from the moment at which the endpoint is made, while it is enabled; those of robots do not. 100 to 1,000,000 by powers of ten when left out or null
-       * @example [
-       *       100,
-       *       1000
-       *     ]
-       */
-      click_thresholds?: number[] | null;
-      /**
-       * @description At most 500 characters
-       * @example CRM
-       */
-      description?: string | null;
-      /**
-       * @description Only links on these hosts; all when left out, null or empty
-       * @example [
-       *       "go.example.com"
-       *     ]
-       */
-      domains?: string[] | null;
-      /** @description Nothing is queued for an endpoint that is disabled, and what waits for it is given up; it can be replayed. true when left out */
-      enabled?: boolean | null;
-      /**
-       * @description Kinds of events: link.created, link.updated, link.deleted, link.expired, link.threshold_reached, clicks.summary. All of them when left out, null or empty
-       * @example [
-       *       "link.created",
-       *       "link.deleted"
-       *     ]
-       */
-      events?: string[] | null;
-      /** @description Only these links; all when left out, null or empty */
-      link_ids?: string[] | null;
-      /**
-       * Format: int64
-       * @description For how long clicks are collected for one clicks.summary, from the first of them on: 60 to 86400, 300 when left out or null
-       * @example 300
-       */
-      summary_interval_seconds?: number | null;
-      /**
-       * @description Only links that have one of these tags; all when left out, null or empty
-       * @example [
-       *       "spring"
-       *     ]
-       */
-      tags?: string[] | null;
-      /**
-       * @description An https address at a public host. Redirects are not followed
-       * @example https://example.com/hooks/linkstream
-       */
-      url: string;
-    };
-    Preview: {
-      /** @description An absolute URL. */
-      image?: string;
-      text?: string;
-      title?: string;
-    };
-    PrewarmRegion: {
-      /**
-       * Format: int64
-       * @description Until the region's last confirmation, in milliseconds, rounded up
-       */
-      duration_ms: number;
-      /** Format: int64 */
-      edges_live: number;
-      /**
-       * Format: int64
-       * @description How many hold the link in memory now
-       */
-      edges_warmed: number;
-      /**
-       * @description Whether the region's Redis holds the link
-       * @enum {string}
-       */
-      l2: "done" | "unreachable" | "unconfirmed";
-      /** @example fra */
-      region: string;
-    };
-    PrewarmView: {
-      /**
-       * Format: int64
-       * @description How long it took, in milliseconds, rounded up
-       */
-      duration_ms: number;
-      /** @description One for each region that has live edges */
-      regions: components["schemas"]["PrewarmRegion"][] | null;
-      /**
-       * Format: int64
-       * @description Version of the link that was sent
-       */
-      version: number;
-    };
-    Problem: {
-      /**
-       * @description What went wrong, for a program; stable
-       * @example validation
-       */
-      code: string;
-      /** @description What went wrong, for a person */
-      detail?: string;
-      /** @description One entry for each field that is wrong */
-      errors?: components["schemas"]["FieldError"][] | null;
-      /** @description Quote it when you ask for help */
-      request_id?: string;
-      /**
-       * Format: int64
-       * @example 422
-       */
-      status: number;
-      /**
-       * @description The status in words
-       * @example Unprocessable Entity
-       */
-      title: string;
-      /**
-       * @description URI of the kind of problem
-       * @example about:blank
-       */
-      type: string;
-    };
-    PurgeRegion: {
-      /** Format: int64 */
-      edges_confirmed: number;
-      /** Format: int64 */
-      edges_live: number;
-      /**
-       * @description Whether the copy in the region's Redis was replaced. If not, the edges that confirmed do not believe that copy, and replace it when they can.
-       * @enum {string}
-       */
-      l2: "done" | "unreachable" | "unconfirmed";
-      /** @example fra */
-      region: string;
-    };
-    PurgeView: {
-      /**
-       * Format: int64
-       * @description How long it took, in milliseconds, rounded up
-       */
-      duration_ms: number;
-      /**
-       * Format: int64
-       * @description How many of them have confirmed
-       */
-      edges_confirmed: number;
-      /**
-       * Format: int64
-       * @description Edges that were live when the purge began
-       */
-      edges_live: number;
-      /** @description The same for each region that has live edges */
-      regions: components["schemas"]["PurgeRegion"][] | null;
-      /**
-       * Format: int64
-       * @description Version of the link that every cache has now
-       */
-      version: number;
-    };
-    QrBody: {
-      /**
-       * @description Three or six hexadecimal digits
-       * @example ffffff
-       */
-      background?: string;
-      /**
-       * @description Three or six hexadecimal digits
-       * @example 1a2b3c
-       */
-      color?: string;
-      /**
-       * @default svg
-       * @enum {string}
-       */
-      format: "svg" | "png";
-      /**
-       * @description M when left out, H with a logo
-       * @example Q
-       * @enum {string}
-       */
-      level?: "L" | "M" | "Q" | "H";
-      /** @description A PNG as a data URL, at most 64 KiB and 512 pixels on a side */
-      logo?: string;
-      /**
-       * Format: int64
-       * @description Free space on each side, in modules; 4 when left out
-       * @example 4
-       */
-      margin?: number;
-      /**
-       * Format: int64
-       * @description Pixels on a side; 512 when left out
-       * @example 1024
-       */
-      size?: number;
-    };
-    QueuedOutputBody: {
-      /** @description The header webhook-id of the event */
-      event_id: string;
-    };
-    RateLimit: {
-      /**
-       * Format: int64
-       * @description How many requests at once
-       * @example 600
-       */
-      capacity: number;
-      /**
-       * Format: double
-       * @description How many more each second; a seventh is one in seven seconds
-       * @example 10
-       */
-      refill_per_second: number;
-    };
-    ReplayedOutputBody: {
-      /** @description Whether there are more in this time */
-      more: boolean;
-      /**
-       * Format: int64
-       * @description How many were queued again
-       */
-      replayed: number;
-    };
-    ReplayInputBody: {
-      /**
-       * Format: date-time
-       * @description Queued at this moment or later
-       * @example 2026-11-30T08:00:00Z
-       */
-      from: string;
-      /**
-       * @description Those that failed, or those that were taken
-       * @default failed
-       * @enum {string}
-       */
-      state: "failed" | "delivered";
-      /**
-       * Format: date-time
-       * @description Queued before this moment
-       * @example 2026-11-30T09:00:00Z
-       */
-      to: string;
-    };
-    RotateInputBody: {
-      /**
-       * Format: int64
-       * @description For how long the secret that it has signs, too
-       * @default 86400
-       */
-      overlap_seconds: number;
-    };
-    Rule: {
-      /** @description All of them must hold. */
-      conditions: components["schemas"]["Condition"][];
-      /** @description Where such visitors are sent. The same rules as for the link's destination. */
-      destination: string;
-    };
-    SecretView: {
-      /**
-       * Format: date-time
-       * @description What happened before is not told
-       */
-      active_from: string;
-      click_thresholds: number[];
-      /** Format: date-time */
-      created_at: string;
-      /** @example CRM */
-      description: string;
-      /** Format: date-time */
-      disabled_at: string | null;
-      /**
-       * @description request: somebody switched it off; gone: it answered 410; failing: nothing has reached it for three days; queue_full: too much waited for it
-       * @enum {string|null}
-       */
-      disabled_reason: "request" | "gone" | "failing" | "queue_full" | null;
-      domains: string[];
-      enabled: boolean;
-      events: string[];
-      /**
-       * Format: date-time
-       * @description When the first attempt failed of those that have failed ever since; null when the last one worked
-       */
-      failing_since: string | null;
-      /** Format: uuid */
-      id: string;
-      link_ids: string[];
-      /**
-       * Format: date-time
-       * @description Until then the secret before the current one signs, too
-       */
-      previous_secret_until: string | null;
-      /**
-       * @description Verifies signatures, see standardwebhooks.com. It is shown this once
-       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
-       */
-      secret: string;
-      /** Format: int64 */
-      summary_interval_seconds: number;
-      tags: string[];
-      /** Format: date-time */
-      updated_at: string;
-      /**
-       * Format: uri
-       * @example https://example.com/hooks/linkstream
-       */
-      url: string;
-      /**
-       * Format: int64
-       * @description Counts the endpoint's changes; also its ETag
-       */
-      version: number;
-    };
-    SeriesOutputBody: {
-      data: components["schemas"]["Bucket"][];
-      /** @description With compare=previous: for each bucket of data the one of the period before, as long before it as the periods are apart */
-      previous?: components["schemas"]["Bucket"][] | null;
-    };
-    Span: {
-      /**
-       * Format: int64
-       * @description Clicks of bots with the same filters, whatever bots says
-       */
-      bot_clicks: number;
-      /**
-       * Format: int64
-       * @description Clicks; without bots unless bots=include or bots=only
-       */
-      clicks: number;
-      /**
-       * Format: date-time
-       * @description Start of the period, included
-       */
-      from: string;
-      /**
-       * Format: date-time
-       * @description End of the period, not included
-       */
-      to: string;
-      /**
-       * Format: int64
-       * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
-       */
-      unique_visitors: number;
-    };
-    Summary: {
-      /**
-       * Format: int64
-       * @description Clicks of bots with the same filters, whatever bots says
-       */
-      bot_clicks: number;
-      /**
-       * Format: int64
-       * @description Clicks; without bots unless bots=include or bots=only
-       */
-      clicks: number;
-      /**
-       * Format: date-time
-       * @description Start of the period, included
-       */
-      from: string;
-      /** @description The period of the same length just before */
-      previous: components["schemas"]["Span"];
-      /**
-       * Format: date-time
-       * @description End of the period, not included
-       */
-      to: string;
-      /**
-       * Format: int64
-       * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
-       */
-      unique_visitors: number;
-    };
-    SummaryMessage: {
-      data: components["schemas"]["ClickSummary"];
-      /** Format: date-time */
-      timestamp: string;
-      /** @enum {string} */
-      type: "clicks.summary";
-    };
-    TestData: {
-      endpoint_id: string;
-      message: string;
-    };
-    TestMessage: {
-      data: components["schemas"]["TestData"];
-      /** Format: date-time */
-      timestamp: string;
-      /** @enum {string} */
-      type: "webhook.test";
-    };
-    ThresholdData: {
-      /**
-       * Format: int64
-       * @description How many there were when it was noticed
-       */
-      clicks: number;
-      /** @description The link; left out when it is gone */
-      link?: components["schemas"]["LinkData"];
-      link_id: string;
-      /**
-       * Format: int64
-       * @description The number of clicks that was reached
-       */
-      threshold: number;
-    };
-    ThresholdMessage: {
-      data: components["schemas"]["ThresholdData"];
-      /** Format: date-time */
-      timestamp: string;
-      /** @enum {string} */
-      type: "link.threshold_reached";
-    };
-    Totals: {
-      /**
-       * Format: int64
-       * @description Clicks of bots with the same filters, whatever bots says
-       */
-      bot_clicks: number;
-      /**
-       * Format: int64
-       * @description Clicks; without bots unless bots=include or bots=only
-       */
-      clicks: number;
-      /**
-       * Format: date-time
-       * @description The hour of UTC in which the first click came that counts; null when there is none
-       */
-      first_click_at: string | null;
-      /**
-       * Format: date-time
-       * @description When the last click came that counts; null when there is none
-       */
-      last_click_at: string | null;
-      /**
-       * Format: int64
-       * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
-       */
-      unique_visitors: number;
-    };
-    UsersOutputBody: {
-      data: components["schemas"]["UserView"][];
-      /** @description Where the next page begins; null on the last one */
-      next_cursor: string | null;
-    };
-    UserView: {
-      /**
-       * Format: date-time
-       * @example 2026-11-30T12:00:00Z
-       */
-      created_at: string;
-      /** @example someone@example.com */
-      email: string;
-      /**
-       * Format: uuid
-       * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
-       */
-      id: string;
-      /**
-       * @example editor
-       * @enum {string}
-       */
-      role: "owner" | "editor" | "viewer";
-    };
-    UTM: {
-      campaign?: string;
-      content?: string;
-      medium?: string;
-      source?: string;
-      term?: string;
-    };
-    Variant: {
-      /** @description Where these visitors are sent. The same rules as for the link's destination. */
-      destination: string;
-      /** @description What the variant is called in the dashboard. */
-      name?: string;
-      /**
-       * Format: int64
-       * @description The share, relative to the sum of all weights.
-       */
-      weight: number;
-    };
-    WebhooksOutputBody: {
-      data: components["schemas"]["WebhookView"][];
-      /** @description Always null: all are on one page */
-      next_cursor: string | null;
-    };
-    WebhookView: {
-      /**
-       * Format: date-time
-       * @description What happened before is not told
-       */
-      active_from: string;
-      click_thresholds: number[];
-      /** Format: date-time */
-      created_at: string;
-      /** @example CRM */
-      description: string;
-      /** Format: date-time */
-      disabled_at: string | null;
-      /**
-       * @description request: somebody switched it off; gone: it answered 410; failing: nothing has reached it for three days; queue_full: too much waited for it
-       * @enum {string|null}
-       */
-      disabled_reason: "request" | "gone" | "failing" | "queue_full" | null;
-      domains: string[];
-      enabled: boolean;
-      events: string[];
-      /**
-       * Format: date-time
-       * @description When the first attempt failed of those that have failed ever since; null when the last one worked
-       */
-      failing_since: string | null;
-      /** Format: uuid */
-      id: string;
-      link_ids: string[];
-      /**
-       * Format: date-time
-       * @description Until then the secret before the current one signs, too
-       */
-      previous_secret_until: string | null;
-      /** Format: int64 */
-      summary_interval_seconds: number;
-      tags: string[];
-      /** Format: date-time */
-      updated_at: string;
-      /**
-       * Format: uri
-       * @example https://example.com/hooks/linkstream
-       */
-      url: string;
-      /**
-       * Format: int64
-       * @description Counts the endpoint's changes; also its ETag
-       */
-      version: number;
-    };
-  };
-  responses: never;
-  parameters: never;
-  requestBodies: never;
-  headers: never;
-  pathItems: never;
+    schemas: {
+        AttemptView: {
+            /** Format: int64 */
+            duration_ms: number;
+            /** @description Why nobody answered */
+            error: string | null;
+            /** Format: int64 */
+            number: number;
+            /** @description The first 1,024 bytes of the answer */
+            response: string;
+            /** Format: date-time */
+            started_at: string;
+            /**
+             * Format: int64
+             * @description null when nobody answered
+             */
+            status: number | null;
+        };
+        BreakdownOutputBody: {
+            data: components["schemas"]["Group"][];
+        };
+        Bucket: {
+            /**
+             * Format: int64
+             * @description Clicks of bots with the same filters, whatever bots says
+             */
+            bot_clicks: number;
+            /**
+             * Format: int64
+             * @description Clicks; without bots unless bots=include or bots=only
+             */
+            clicks: number;
+            /**
+             * Format: date-time
+             * @description When the bucket starts
+             */
+            t: string;
+            /**
+             * Format: int64
+             * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
+             */
+            unique_visitors: number;
+        };
+        BulkOutputBody: {
+            /** @description One for each link, in order */
+            results: components["schemas"]["BulkResult"][];
+        };
+        BulkResult: {
+            /** @description What was wrong, or null */
+            error: components["schemas"]["Problem"] | null;
+            /**
+             * Format: int64
+             * @description Place of the link in the request, from 0
+             */
+            index: number;
+            /** @description The link, or null with an error */
+            link: components["schemas"]["LinkView"] | null;
+            /**
+             * Format: int64
+             * @description What a call of its own would have answered: 201, 200 (found), 409, 422, 503
+             */
+            status: number;
+        };
+        ClickSummary: {
+            /**
+             * Format: int64
+             * @description Of all links below
+             */
+            clicks: number;
+            /**
+             * Format: date-time
+             * @description When the first of these clicks was counted
+             */
+            from: string;
+            links: components["schemas"]["LinkClicks"][];
+            /**
+             * Format: int64
+             * @description A summary of more than 500 links comes in parts
+             */
+            part: number;
+            /** Format: int64 */
+            parts: number;
+            /**
+             * Format: date-time
+             * @description When the summary was made
+             */
+            to: string;
+        };
+        Condition: {
+            /**
+             * Format: date-time
+             * @description Only for time: it holds until this moment.
+             */
+            ends_at?: string;
+            /** @description Only for time, with to: the time of day from which it holds (09:00). */
+            from?: string;
+            /**
+             * Format: date-time
+             * @description Only for time: it holds from this moment on.
+             */
+            starts_at?: string;
+            /** @description Only for time, with from: the time of day at which it ends. Not after from means on the next day. */
+            to?: string;
+            /**
+             * @description What is looked at.
+             * @enum {string}
+             */
+            type: "country" | "region" | "continent" | "language" | "device" | "os" | "browser" | "bot" | "query" | "time" | "address";
+            /** @description One of them must fit. Countries as ISO 3166-1 alpha-2 (DE), regions by name (Bavaria, or DE/Bavaria), continents as AF, AN, AS, EU, NA, OC, SA, languages as tags (en fits en-US), devices as desktop, mobile, tablet, tv, systems and browsers by name, bot as true or false, query as name or name=value, addresses as address or network. Not for time. */
+            values?: string[];
+            /** @description Only for time. A window past midnight belongs to the day it began on. */
+            weekdays?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+            /** @description Only for time: the IANA zone that weekdays, from and to are in; UTC when left out. */
+            zone?: string;
+        };
+        Definition: {
+            term: string;
+            text: string;
+        };
+        DefinitionsOutputBody: {
+            data: components["schemas"]["Definition"][];
+        };
+        DeliveriesOutputBody: {
+            data: components["schemas"]["DeliveryView"][];
+            /** @description Where the next page begins; null on the last one */
+            next_cursor: string | null;
+        };
+        DeliveryDetail: {
+            /**
+             * Format: int64
+             * @description Replays included
+             */
+            attempts: number;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * @description The header webhook-id: the same for every attempt and replay
+             * @example evt_0f3a...
+             */
+            event_id: string;
+            /** @example link.created */
+            event_type: string;
+            /**
+             * @description Why it failed for good
+             * @enum {string|null}
+             */
+            failure: "given_up" | "gone" | "endpoint_disabled" | null;
+            /** Format: date-time */
+            finished_at: string | null;
+            /** Format: uuid */
+            id: string;
+            /** @description Why nobody answered */
+            last_error: string | null;
+            /**
+             * Format: int64
+             * @description Status of the last answer; null when nobody answered
+             */
+            last_status: number | null;
+            link_id: string | null;
+            /** @description The last 100 attempts, newest first */
+            log: components["schemas"]["AttemptView"][];
+            /**
+             * Format: date-time
+             * @description null for a delivery that waits for an earlier one of its link, and for one that is done
+             */
+            next_attempt_at: string | null;
+            /** @description The body, as it is sent */
+            payload: unknown;
+            /** @enum {string} */
+            state: "pending" | "delivered" | "failed";
+        };
+        DeliveryView: {
+            /**
+             * Format: int64
+             * @description Replays included
+             */
+            attempts: number;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * @description The header webhook-id: the same for every attempt and replay
+             * @example evt_0f3a...
+             */
+            event_id: string;
+            /** @example link.created */
+            event_type: string;
+            /**
+             * @description Why it failed for good
+             * @enum {string|null}
+             */
+            failure: "given_up" | "gone" | "endpoint_disabled" | null;
+            /** Format: date-time */
+            finished_at: string | null;
+            /** Format: uuid */
+            id: string;
+            /** @description Why nobody answered */
+            last_error: string | null;
+            /**
+             * Format: int64
+             * @description Status of the last answer; null when nobody answered
+             */
+            last_status: number | null;
+            link_id: string | null;
+            /**
+             * Format: date-time
+             * @description null for a delivery that waits for an earlier one of its link, and for one that is done
+             */
+            next_attempt_at: string | null;
+            /** @enum {string} */
+            state: "pending" | "delivered" | "failed";
+        };
+        DomainsOutputBody: {
+            data: components["schemas"]["DomainView"][];
+            /** @description Where the next page begins; null on the last one */
+            next_cursor: string | null;
+        };
+        DomainView: {
+            case_sensitive: boolean;
+            /** Format: date-time */
+            created_at: string;
+            fallback_url: string | null;
+            home_url: string | null;
+            /**
+             * @description As browsers send it, and as links name it: lower case, punycode
+             * @example xn--bcher-kva.example
+             */
+            host: string;
+            /** Format: uuid */
+            id: string;
+            preview_pages: boolean;
+            /** @description The installation's: every workspace may use it, and none change it */
+            shared: boolean;
+            /**
+             * @description As people read it
+             * @example bücher.example
+             */
+            unicode_host: string;
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: int64
+             * @description Counts the domain's changes; also its ETag
+             */
+            version: number;
+        };
+        EditDomainBody: {
+            /**
+             * @description Whether a and A are two slugs; true when left out or null
+             * @example true
+             */
+            case_sensitive?: boolean | null;
+            /**
+             * @description Where an unknown slug leads instead of a 404, and an expired link without a fallback of its own instead of a 410, with a 302
+             * @example https://example.com/not-found
+             */
+            fallback_url?: string | null;
+            /**
+             * @description Where / leads, with a 302; a neutral page when left out or null
+             * @example https://example.com/
+             */
+            home_url?: string | null;
+            /**
+             * @description Whether a + behind a slug shows a page that says where the link leads, without a click; true when left out or null
+             * @example true
+             */
+            preview_pages?: boolean | null;
+        };
+        EditKeyInputBody: {
+            /** @description To tell keys apart */
+            name?: string | null;
+            /** @description The key's own limit; null for the installation's default */
+            rate_limit?: {
+                /**
+                 * Format: int64
+                 * @description How many requests at once
+                 * @example 600
+                 */
+                capacity: number;
+                /**
+                 * Format: double
+                 * @description How many more each second; a seventh is one in seven seconds
+                 * @example 10
+                 */
+                refill_per_second: number;
+            } | null;
+            /** @description What the key may do; admin includes all */
+            scopes?: string[] | null;
+        };
+        EditLinkBody: {
+            /** @description An archived link keeps redirecting */
+            archived?: boolean | null;
+            /**
+             * @description Absolute http or https URL of at most 8,000 bytes
+             * @example https://example.com/landing
+             */
+            destination?: string | null;
+            /**
+             * @description A disabled link answers as if it had expired
+             * @example false
+             */
+            disabled?: boolean | null;
+            /**
+             * @description Host of the short link; the installation's default domain when left out
+             * @example go.example.com
+             */
+            domain?: string | null;
+            /**
+             * Format: date-time
+             * @description The link stops answering at this moment
+             * @example 2027-01-01T00:00:00Z
+             */
+            expires_at?: string | null;
+            /**
+             * @description Where the link leads instead of a 410: expired, used up or disabled
+             * @example https://example.com/over
+             */
+            fallback_url?: string | null;
+            /**
+             * @description What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
+             * @example true
+             */
+            forward_path?: boolean | null;
+            /**
+             * @description What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
+             * @example add
+             * @enum {string|null}
+             */
+            forward_query?: "off" | "add" | "visitor_wins" | "owner_wins" | null;
+            /**
+             * Format: int64
+             * @description How many redirects the link gives in all, over all edges; robots, previews and HEAD use none up. Counting begins when a link gets its first limit, and anew when a limit was taken away and another is set; raising or lowering it goes on counting.
+             * @example 500
+             */
+            max_clicks?: number | null;
+            /**
+             * @description At most 5,000 characters
+             * @example Printed on the flyer
+             */
+            notes?: string | null;
+            /**
+             * @description What visitors have to type before they are sent on, 4 to 128 characters. It is stored hashed and never shown: has_password says whether there is one. Setting it, were it to the same, locks out everybody who has unlocked the link. A bulk call sets at most 50.
+             * @example open sesame
+             */
+            password?: string | null;
+            /**
+             * @description What the preview bots of chats and networks are shown instead of the target's own; nobody else sees it
+             * @example {
+             *       "image": "https://example.com/sale.png",
+             *       "text": "A fifth off everything",
+             *       "title": "Spring sale"
+             *     }
+             */
+            preview?: {
+                /**
+                 * @description Absolute URL of a picture
+                 * @example https://example.com/sale.png
+                 */
+                image?: string | null;
+                /**
+                 * @description At most 500 characters
+                 * @example A fifth off everything
+                 */
+                text?: string | null;
+                /**
+                 * @description At most 200 characters
+                 * @example Spring sale
+                 */
+                title?: string | null;
+            } | null;
+            /**
+             * @description In this order: visitors are sent to the destination of the first rule whose conditions all hold, and otherwise where the link leads without rules
+             * @example [
+             *       {
+             *         "conditions": [
+             *           {
+             *             "type": "country",
+             *             "values": [
+             *               "DE",
+             *               "AT"
+             *             ]
+             *           },
+             *           {
+             *             "type": "device",
+             *             "values": [
+             *               "mobile"
+             *             ]
+             *           }
+             *         ],
+             *         "destination": "https://example.com/de/app"
+             *       }
+             *     ]
+             */
+            rules?: components["schemas"]["Rule"][] | null;
+            /**
+             * @description 1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null.
+             * @example spring/sale
+             */
+            slug?: string | null;
+            /**
+             * Format: date-time
+             * @description The link answers from this moment on
+             * @example 2026-12-01T08:00:00Z
+             */
+            starts_at?: string | null;
+            /**
+             * Format: int64
+             * @description Status of the redirect; 302 when left out
+             * @example 302
+             * @enum {integer|null}
+             */
+            status_code?: 301 | 302 | 307 | 308 | null;
+            /**
+             * @description At most 20 of at most 64 characters; trimmed, repeated ones are dropped
+             * @example [
+             *       "spring",
+             *       "mail"
+             *     ]
+             */
+            tags?: string[] | null;
+            /**
+             * @description At most 500 characters
+             * @example Spring sale
+             */
+            title?: string | null;
+            /**
+             * @description Campaign parameters that every target of the link gets, unless it has them itself. They are stored apart from the targets.
+             * @example {
+             *       "campaign": "spring",
+             *       "medium": "email",
+             *       "source": "newsletter"
+             *     }
+             */
+            utm?: {
+                /**
+                 * @description utm_campaign
+                 * @example spring
+                 */
+                campaign?: string | null;
+                /**
+                 * @description utm_content
+                 * @example red button
+                 */
+                content?: string | null;
+                /**
+                 * @description utm_medium
+                 * @example email
+                 */
+                medium?: string | null;
+                /**
+                 * @description utm_source
+                 * @example newsletter
+                 */
+                source?: string | null;
+                /**
+                 * @description utm_term
+                 * @example shoes
+                 */
+                term?: string | null;
+            } | null;
+            /**
+             * @description Visitors whom no rule sends elsewhere are split over these, each visitor always to the same
+             * @example [
+             *       {
+             *         "destination": "https://example.com/a",
+             *         "name": "red button",
+             *         "weight": 70
+             *       },
+             *       {
+             *         "destination": "https://example.com/b",
+             *         "weight": 30
+             *       }
+             *     ]
+             */
+            variants?: components["schemas"]["Variant"][] | null;
+            /**
+             * Format: date-time
+             * @description From this moment on everybody gets the winner, or without one the link's own destination
+             * @example 2027-01-01T00:00:00Z
+             */
+            variants_end_at?: string | null;
+            /**
+             * Format: int64
+             * @description The number of a variant, counted from 1: it gets everybody from variants_end_at on, or at once without such a moment
+             * @example 1
+             */
+            variants_winner?: number | null;
+        };
+        EditWebhookBody: {
+            /**
+             * @description Numbers of clicks at which link.threshold_reached is told, once for each link. Clicks count from the moment at which the endpoint is made, while it is enabled; those of robots do not. 100 to 1,000,000 by powers of ten when left out or null
+             * @example [
+             *       100,
+             *       1000
+             *     ]
+             */
+            click_thresholds?: number[] | null;
+            /**
+             * @description At most 500 characters
+             * @example CRM
+             */
+            description?: string | null;
+            /**
+             * @description Only links on these hosts; all when left out, null or empty
+             * @example [
+             *       "go.example.com"
+             *     ]
+             */
+            domains?: string[] | null;
+            /** @description Nothing is queued for an endpoint that is disabled, and what waits for it is given up; it can be replayed. true when left out */
+            enabled?: boolean | null;
+            /**
+             * @description Kinds of events: link.created, link.updated, link.deleted, link.expired, link.threshold_reached, clicks.summary. All of them when left out, null or empty
+             * @example [
+             *       "link.created",
+             *       "link.deleted"
+             *     ]
+             */
+            events?: string[] | null;
+            /** @description Only these links; all when left out, null or empty */
+            link_ids?: string[] | null;
+            /**
+             * Format: int64
+             * @description For how long clicks are collected for one clicks.summary, from the first of them on: 60 to 86400, 300 when left out or null
+             * @example 300
+             */
+            summary_interval_seconds?: number | null;
+            /**
+             * @description Only links that have one of these tags; all when left out, null or empty
+             * @example [
+             *       "spring"
+             *     ]
+             */
+            tags?: string[] | null;
+            /**
+             * @description An https address at a public host. Redirects are not followed
+             * @example https://example.com/hooks/linkstream
+             */
+            url?: string | null;
+        };
+        FieldError: {
+            /** @example invalid */
+            code: string;
+            detail: string;
+            /** @example destination */
+            field: string;
+        };
+        Group: {
+            /**
+             * Format: int64
+             * @description Clicks of bots with the same filters, whatever bots says
+             */
+            bot_clicks: number;
+            /**
+             * Format: int64
+             * @description Clicks; without bots unless bots=include or bots=only
+             */
+            clicks: number;
+            /**
+             * Format: int64
+             * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
+             */
+            unique_visitors: number;
+            /** @description The value; empty when it is unknown */
+            value: string;
+        };
+        KeysOutputBody: {
+            data: components["schemas"]["KeyView"][];
+            /** @description Where the next page begins; null on the last one */
+            next_cursor: string | null;
+        };
+        KeyView: {
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description Late by some seconds; null when it was never used
+             * @example 2026-11-30T12:00:00Z
+             */
+            last_used_at: string | null;
+            /** @example campaign importer */
+            name: string;
+            /**
+             * @description How the key begins
+             * @example ls_key_3vQ9aZ
+             */
+            prefix: string;
+            /** @description Null for the installation's default */
+            rate_limit: components["schemas"]["RateLimit"] | null;
+            scopes: string[];
+        };
+        LinkClicks: {
+            /**
+             * Format: int64
+             * @description Since the last summary
+             */
+            clicks: number;
+            domain: string;
+            link_id: string;
+            /** @description As it is looked up */
+            slug: string;
+            /**
+             * Format: int64
+             * @description Since the endpoint was made, while it was enabled
+             */
+            total_clicks: number;
+        };
+        LinkData: {
+            archived: boolean;
+            /** Format: date-time */
+            created_at: string;
+            destination: string;
+            domain: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            fallback_url: string | null;
+            /** @enum {string} */
+            forward_query: "off" | "add" | "visitor_wins" | "owner_wins";
+            id: string;
+            notes: string;
+            /** Format: uri */
+            short_url: string;
+            slug: string;
+            /** Format: date-time */
+            starts_at: string | null;
+            /** Format: int64 */
+            status_code: number;
+            tags: string[];
+            title: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        LinkFacts: {
+            archived: boolean;
+            /** Format: date-time */
+            created_at: string;
+            destination: string;
+            /** @description The domain's host */
+            host: string;
+            slug: string;
+            tags: string[];
+            title: string;
+        };
+        LinkFigures: {
+            /**
+             * Format: int64
+             * @description Clicks of bots with the same filters, whatever bots says
+             */
+            bot_clicks: number;
+            /**
+             * Format: int64
+             * @description Clicks; without bots unless bots=include or bots=only
+             */
+            clicks: number;
+            /**
+             * Format: date-time
+             * @description When the last click came that counts, in the period or not; null when there is none
+             */
+            last_click_at: string | null;
+            /** @description What the link is, some seconds after its last change at most; left out for a link that was deleted, and for a key without the scope links:read */
+            link?: components["schemas"]["LinkFacts"];
+            link_id: string;
+            /** @description Clicks of each bucket; the buckets are those of the list */
+            sparkline: number[];
+            /**
+             * Format: int64
+             * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
+             */
+            unique_visitors: number;
+        };
+        LinkMessage: {
+            /** @description The link as the API shows it: after the change, when it expired, or before it was deleted */
+            data: components["schemas"]["LinkData"];
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            timestamp: string;
+            /**
+             * @example link.created
+             * @enum {string}
+             */
+            type: "link.created" | "link.updated" | "link.deleted" | "link.expired";
+        };
+        LinksOutputBody: {
+            /** @description When the buckets of the sparklines start */
+            buckets: string[];
+            data: components["schemas"]["LinkFigures"][];
+            /** @description Where the next page begins; null on the last one */
+            next_cursor: string | null;
+        };
+        LinkView: {
+            /** @description An archived link keeps redirecting */
+            archived: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            created_at: string;
+            /** @example https://example.com/landing */
+            destination: string;
+            disabled: boolean;
+            /** @example go.example.com */
+            domain: string;
+            /**
+             * Format: date-time
+             * @example 2027-01-01T00:00:00Z
+             */
+            expires_at: string | null;
+            /** @example https://example.com/over */
+            fallback_url: string | null;
+            forward_path: boolean;
+            /** @enum {string} */
+            forward_query: "off" | "add" | "visitor_wins" | "owner_wins";
+            /** @description Whether visitors have to type a password */
+            has_password: boolean;
+            /**
+             * Format: uuid
+             * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @example 500
+             */
+            max_clicks: number | null;
+            /** @example Printed on the flyer */
+            notes: string;
+            preview: components["schemas"]["Preview"] | null;
+            rules: components["schemas"]["Rule"][];
+            /**
+             * Format: uri
+             * @example https://go.example.com/spring/sale
+             */
+            short_url: string;
+            /** @example spring/sale */
+            slug: string;
+            /**
+             * Format: date-time
+             * @example 2026-12-01T08:00:00Z
+             */
+            starts_at: string | null;
+            /**
+             * Format: int64
+             * @example 302
+             * @enum {integer}
+             */
+            status_code: 301 | 302 | 307 | 308;
+            /**
+             * @example [
+             *       "spring",
+             *       "mail"
+             *     ]
+             */
+            tags: string[];
+            /** @example Spring sale */
+            title: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            updated_at: string;
+            utm: components["schemas"]["UTM"] | null;
+            variants: components["schemas"]["Variant"][];
+            /**
+             * Format: date-time
+             * @example 2027-01-01T00:00:00Z
+             */
+            variants_end_at: string | null;
+            /**
+             * Format: int64
+             * @example 1
+             */
+            variants_winner: number | null;
+            /**
+             * Format: int64
+             * @description Counts the link's changes; also its ETag
+             * @example 1
+             */
+            version: number;
+        };
+        ListOutputBody: {
+            data: components["schemas"]["LinkView"][];
+            /** @description Where the next page begins; null on the last one */
+            next_cursor: string | null;
+        };
+        LiveBucket: {
+            /** Format: int64 */
+            bot_clicks: number;
+            /** Format: int64 */
+            clicks: number;
+            /**
+             * Format: date-time
+             * @description When the bucket starts
+             */
+            t: string;
+        };
+        LiveClick: {
+            bot: boolean;
+            bot_kind: string;
+            browser: string;
+            city: string;
+            /** @description Empty when it is unknown, as all texts */
+            country: string;
+            device: string;
+            edge_region: string;
+            host: string;
+            id: string;
+            link_id: string;
+            os: string;
+            referrer: string;
+            region: string;
+            /** Format: int64 */
+            rule: number;
+            /** @description In the form that look-ups use */
+            slug: string;
+            source: string;
+            /** Format: int64 */
+            status: number;
+            /** Format: date-time */
+            t: string;
+            /** Format: int64 */
+            variant: number;
+        };
+        LiveTop: {
+            countries: components["schemas"]["LiveValue"][];
+            /** @description By the link's id */
+            links: components["schemas"]["LiveValue"][];
+            referrers: components["schemas"]["LiveValue"][];
+        };
+        LiveValue: {
+            /** Format: int64 */
+            clicks: number;
+            value: string;
+        };
+        Moment: {
+            /**
+             * Format: int64
+             * @description Clicks of bots in the window
+             */
+            bot_clicks: number;
+            /**
+             * Format: int64
+             * @description How long a bucket is
+             */
+            bucket_seconds: number;
+            /** @description Five minutes cut into buckets, the oldest first; the last one is not over yet */
+            buckets: components["schemas"]["LiveBucket"][];
+            /**
+             * Format: int64
+             * @description Clicks of the window; without bots unless bots says otherwise
+             */
+            clicks: number;
+            /** @description Clicks cannot be read right now: the figures lack the newest */
+            delayed: boolean;
+            /** @description The newest clicks, the newest first, 20 at most */
+            recent: components["schemas"]["LiveClick"][];
+            /**
+             * Format: date-time
+             * @description When the event was made
+             */
+            t: string;
+            /** @description What had the most clicks in the window */
+            top: components["schemas"]["LiveTop"];
+            /**
+             * Format: int64
+             * @description Visitors among them
+             */
+            unique_visitors: number;
+            /**
+             * Format: int64
+             * @description How long the window is that ends with t; shorter than five minutes where there were more clicks than are kept
+             */
+            window_seconds: number;
+        };
+        NewDomainBody: {
+            /**
+             * @description Whether a and A are two slugs; true when left out or null
+             * @example true
+             */
+            case_sensitive?: boolean | null;
+            /**
+             * @description Where an unknown slug leads instead of a 404, and an expired link without a fallback of its own instead of a 410, with a 302
+             * @example https://example.com/not-found
+             */
+            fallback_url?: string | null;
+            /**
+             * @description Where / leads, with a 302; a neutral page when left out or null
+             * @example https://example.com/
+             */
+            home_url?: string | null;
+            /**
+             * @description A host name, in Unicode or punycode, without scheme and port
+             * @example go.example.com
+             */
+            host: string;
+            /**
+             * @description Whether a + behind a slug shows a page that says where the link leads, without a click; true when left out or null
+             * @example true
+             */
+            preview_pages?: boolean | null;
+        };
+        NewKeyInputBody: {
+            /**
+             * @description To tell keys apart
+             * @example campaign importer
+             */
+            name: string;
+            /** @description The key's own limit; the installation's default when left out or null */
+            rate_limit?: {
+                /**
+                 * Format: int64
+                 * @description How many requests at once
+                 * @example 600
+                 */
+                capacity: number;
+                /**
+                 * Format: double
+                 * @description How many more each second; a seventh is one in seven seconds
+                 * @example 10
+                 */
+                refill_per_second: number;
+            } | null;
+            /**
+             * @description What the key may do; admin includes all
+             * @example [
+             *       "links:read",
+             *       "links:write"
+             *     ]
+             */
+            scopes: ("links:read" | "links:write" | "analytics:read" | "admin")[];
+        };
+        NewKeyView: {
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
+             */
+            id: string;
+            /**
+             * @description The key itself. It is not shown again.
+             * @example ls_key_3vQ9aZkP0m7YwN2sJtB8xRfUe5LhVdC1GiToA6pXqKn
+             */
+            key: string;
+            /**
+             * Format: date-time
+             * @description Late by some seconds; null when it was never used
+             * @example 2026-11-30T12:00:00Z
+             */
+            last_used_at: string | null;
+            /** @example campaign importer */
+            name: string;
+            /**
+             * @description How the key begins
+             * @example ls_key_3vQ9aZ
+             */
+            prefix: string;
+            /** @description Null for the installation's default */
+            rate_limit: components["schemas"]["RateLimit"] | null;
+            scopes: string[];
+        };
+        NewLinkBody: {
+            /** @description An archived link keeps redirecting */
+            archived?: boolean | null;
+            /**
+             * @description Absolute http or https URL of at most 8,000 bytes
+             * @example https://example.com/landing?utm_source=mail
+             */
+            destination: string;
+            /**
+             * @description A disabled link answers as if it had expired
+             * @example false
+             */
+            disabled?: boolean | null;
+            /**
+             * @description Host of the short link; the installation's default domain when left out
+             * @example go.example.com
+             */
+            domain?: string | null;
+            /**
+             * Format: date-time
+             * @description The link stops answering at this moment
+             * @example 2027-01-01T00:00:00Z
+             */
+            expires_at?: string | null;
+            /**
+             * @description Where the link leads instead of a 410: expired, used up or disabled
+             * @example https://example.com/over
+             */
+            fallback_url?: string | null;
+            /** @description Answer with an existing link that has the destination and all given options, instead of a new one */
+            find_or_create?: boolean | null;
+            /**
+             * @description What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
+             * @example true
+             */
+            forward_path?: boolean | null;
+            /**
+             * @description What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
+             * @example add
+             * @enum {string|null}
+             */
+            forward_query?: "off" | "add" | "visitor_wins" | "owner_wins" | null;
+            /**
+             * Format: int64
+             * @description How many redirects the link gives in all, over all edges; robots, previews and HEAD use none up. Counting begins when a link gets its first limit, and anew when a limit was taken away and another is set; raising or lowering it goes on counting.
+             * @example 500
+             */
+            max_clicks?: number | null;
+            /**
+             * @description At most 5,000 characters
+             * @example Printed on the flyer
+             */
+            notes?: string | null;
+            /**
+             * @description What visitors have to type before they are sent on, 4 to 128 characters. It is stored hashed and never shown: has_password says whether there is one. Setting it, were it to the same, locks out everybody who has unlocked the link. A bulk call sets at most 50.
+             * @example open sesame
+             */
+            password?: string | null;
+            /**
+             * @description What the preview bots of chats and networks are shown instead of the target's own; nobody else sees it
+             * @example {
+             *       "image": "https://example.com/sale.png",
+             *       "text": "A fifth off everything",
+             *       "title": "Spring sale"
+             *     }
+             */
+            preview?: {
+                /**
+                 * @description Absolute URL of a picture
+                 * @example https://example.com/sale.png
+                 */
+                image?: string | null;
+                /**
+                 * @description At most 500 characters
+                 * @example A fifth off everything
+                 */
+                text?: string | null;
+                /**
+                 * @description At most 200 characters
+                 * @example Spring sale
+                 */
+                title?: string | null;
+            } | null;
+            /**
+             * @description In this order: visitors are sent to the destination of the first rule whose conditions all hold, and otherwise where the link leads without rules
+             * @example [
+             *       {
+             *         "conditions": [
+             *           {
+             *             "type": "country",
+             *             "values": [
+             *               "DE",
+             *               "AT"
+             *             ]
+             *           },
+             *           {
+             *             "type": "device",
+             *             "values": [
+             *               "mobile"
+             *             ]
+             *           }
+             *         ],
+             *         "destination": "https://example.com/de/app"
+             *       }
+             *     ]
+             */
+            rules?: components["schemas"]["Rule"][] | null;
+            /**
+             * @description 1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null.
+             * @example spring/sale
+             */
+            slug?: string | null;
+            /**
+             * Format: date-time
+             * @description The link answers from this moment on
+             * @example 2026-12-01T08:00:00Z
+             */
+            starts_at?: string | null;
+            /**
+             * Format: int64
+             * @description Status of the redirect; 302 when left out
+             * @example 302
+             * @enum {integer|null}
+             */
+            status_code?: 301 | 302 | 307 | 308 | null;
+            /**
+             * @description At most 20 of at most 64 characters; trimmed, repeated ones are dropped
+             * @example [
+             *       "spring",
+             *       "mail"
+             *     ]
+             */
+            tags?: string[] | null;
+            /**
+             * @description At most 500 characters
+             * @example Spring sale
+             */
+            title?: string | null;
+            /**
+             * @description Campaign parameters that every target of the link gets, unless it has them itself. They are stored apart from the targets.
+             * @example {
+             *       "campaign": "spring",
+             *       "medium": "email",
+             *       "source": "newsletter"
+             *     }
+             */
+            utm?: {
+                /**
+                 * @description utm_campaign
+                 * @example spring
+                 */
+                campaign?: string | null;
+                /**
+                 * @description utm_content
+                 * @example red button
+                 */
+                content?: string | null;
+                /**
+                 * @description utm_medium
+                 * @example email
+                 */
+                medium?: string | null;
+                /**
+                 * @description utm_source
+                 * @example newsletter
+                 */
+                source?: string | null;
+                /**
+                 * @description utm_term
+                 * @example shoes
+                 */
+                term?: string | null;
+            } | null;
+            /**
+             * @description Visitors whom no rule sends elsewhere are split over these, each visitor always to the same
+             * @example [
+             *       {
+             *         "destination": "https://example.com/a",
+             *         "name": "red button",
+             *         "weight": 70
+             *       },
+             *       {
+             *         "destination": "https://example.com/b",
+             *         "weight": 30
+             *       }
+             *     ]
+             */
+            variants?: components["schemas"]["Variant"][] | null;
+            /**
+             * Format: date-time
+             * @description From this moment on everybody gets the winner, or without one the link's own destination
+             * @example 2027-01-01T00:00:00Z
+             */
+            variants_end_at?: string | null;
+            /**
+             * Format: int64
+             * @description The number of a variant, counted from 1: it gets everybody from variants_end_at on, or at once without such a moment
+             * @example 1
+             */
+            variants_winner?: number | null;
+        };
+        NewUserInputBody: {
+            /** @example someone@example.com */
+            email: string;
+            /** @description 8 to 1,024 bytes; made up when left out */
+            password?: string | null;
+            /**
+             * @description An owner may do everything, an editor changes links, a viewer reads
+             * @example editor
+             * @enum {string}
+             */
+            role: "owner" | "editor" | "viewer";
+        };
+        NewUserView: {
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            created_at: string;
+            /** @example someone@example.com */
+            email: string;
+            /**
+             * Format: uuid
+             * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
+             */
+            id: string;
+            /** @description The password to hand over. It is not shown again. */
+            password: string;
+            /**
+             * @example editor
+             * @enum {string}
+             */
+            role: "owner" | "editor" | "viewer";
+        };
+        NewWebhookBody: {
+            /**
+             * @description Numbers of clicks at which link.threshold_reached is told, once for each link. Clicks count from the moment at which the endpoint is made, while it is enabled; those of robots do not. 100 to 1,000,000 by powers of ten when left out or null
+             * @example [
+             *       100,
+             *       1000
+             *     ]
+             */
+            click_thresholds?: number[] | null;
+            /**
+             * @description At most 500 characters
+             * @example CRM
+             */
+            description?: string | null;
+            /**
+             * @description Only links on these hosts; all when left out, null or empty
+             * @example [
+             *       "go.example.com"
+             *     ]
+             */
+            domains?: string[] | null;
+            /** @description Nothing is queued for an endpoint that is disabled, and what waits for it is given up; it can be replayed. true when left out */
+            enabled?: boolean | null;
+            /**
+             * @description Kinds of events: link.created, link.updated, link.deleted, link.expired, link.threshold_reached, clicks.summary. All of them when left out, null or empty
+             * @example [
+             *       "link.created",
+             *       "link.deleted"
+             *     ]
+             */
+            events?: string[] | null;
+            /** @description Only these links; all when left out, null or empty */
+            link_ids?: string[] | null;
+            /**
+             * Format: int64
+             * @description For how long clicks are collected for one clicks.summary, from the first of them on: 60 to 86400, 300 when left out or null
+             * @example 300
+             */
+            summary_interval_seconds?: number | null;
+            /**
+             * @description Only links that have one of these tags; all when left out, null or empty
+             * @example [
+             *       "spring"
+             *     ]
+             */
+            tags?: string[] | null;
+            /**
+             * @description An https address at a public host. Redirects are not followed
+             * @example https://example.com/hooks/linkstream
+             */
+            url: string;
+        };
+        Preview: {
+            /** @description An absolute URL. */
+            image?: string;
+            text?: string;
+            title?: string;
+        };
+        PrewarmRegion: {
+            /**
+             * Format: int64
+             * @description Until the region's last confirmation, in milliseconds, rounded up
+             */
+            duration_ms: number;
+            /** Format: int64 */
+            edges_live: number;
+            /**
+             * Format: int64
+             * @description How many hold the link in memory now
+             */
+            edges_warmed: number;
+            /**
+             * @description Whether the region's Redis holds the link
+             * @enum {string}
+             */
+            l2: "done" | "unreachable" | "unconfirmed";
+            /** @example fra */
+            region: string;
+        };
+        PrewarmView: {
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds, rounded up
+             */
+            duration_ms: number;
+            /** @description One for each region that has live edges */
+            regions: components["schemas"]["PrewarmRegion"][] | null;
+            /**
+             * Format: int64
+             * @description Version of the link that was sent
+             */
+            version: number;
+        };
+        Problem: {
+            /**
+             * @description What went wrong, for a program; stable
+             * @example validation
+             */
+            code: string;
+            /** @description What went wrong, for a person */
+            detail?: string;
+            /** @description One entry for each field that is wrong */
+            errors?: components["schemas"]["FieldError"][] | null;
+            /** @description Quote it when you ask for help */
+            request_id?: string;
+            /**
+             * Format: int64
+             * @example 422
+             */
+            status: number;
+            /**
+             * @description The status in words
+             * @example Unprocessable Entity
+             */
+            title: string;
+            /**
+             * @description URI of the kind of problem
+             * @example about:blank
+             */
+            type: string;
+        };
+        PurgeRegion: {
+            /** Format: int64 */
+            edges_confirmed: number;
+            /** Format: int64 */
+            edges_live: number;
+            /**
+             * @description Whether the copy in the region's Redis was replaced. If not, the edges that confirmed do not believe that copy, and replace it when they can.
+             * @enum {string}
+             */
+            l2: "done" | "unreachable" | "unconfirmed";
+            /** @example fra */
+            region: string;
+        };
+        PurgeView: {
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds, rounded up
+             */
+            duration_ms: number;
+            /**
+             * Format: int64
+             * @description How many of them have confirmed
+             */
+            edges_confirmed: number;
+            /**
+             * Format: int64
+             * @description Edges that were live when the purge began
+             */
+            edges_live: number;
+            /** @description The same for each region that has live edges */
+            regions: components["schemas"]["PurgeRegion"][] | null;
+            /**
+             * Format: int64
+             * @description Version of the link that every cache has now
+             */
+            version: number;
+        };
+        QrBody: {
+            /**
+             * @description Three or six hexadecimal digits
+             * @example ffffff
+             */
+            background?: string;
+            /**
+             * @description Three or six hexadecimal digits
+             * @example 1a2b3c
+             */
+            color?: string;
+            /**
+             * @default svg
+             * @enum {string}
+             */
+            format: "svg" | "png";
+            /**
+             * @description M when left out, H with a logo
+             * @example Q
+             * @enum {string}
+             */
+            level?: "L" | "M" | "Q" | "H";
+            /** @description A PNG as a data URL, at most 64 KiB and 512 pixels on a side */
+            logo?: string;
+            /**
+             * Format: int64
+             * @description Free space on each side, in modules; 4 when left out
+             * @example 4
+             */
+            margin?: number;
+            /**
+             * Format: int64
+             * @description Pixels on a side; 512 when left out
+             * @example 1024
+             */
+            size?: number;
+        };
+        QueuedOutputBody: {
+            /** @description The header webhook-id of the event */
+            event_id: string;
+        };
+        RateLimit: {
+            /**
+             * Format: int64
+             * @description How many requests at once
+             * @example 600
+             */
+            capacity: number;
+            /**
+             * Format: double
+             * @description How many more each second; a seventh is one in seven seconds
+             * @example 10
+             */
+            refill_per_second: number;
+        };
+        ReplayedOutputBody: {
+            /** @description Whether there are more in this time */
+            more: boolean;
+            /**
+             * Format: int64
+             * @description How many were queued again
+             */
+            replayed: number;
+        };
+        ReplayInputBody: {
+            /**
+             * Format: date-time
+             * @description Queued at this moment or later
+             * @example 2026-11-30T08:00:00Z
+             */
+            from: string;
+            /**
+             * @description Those that failed, or those that were taken
+             * @default failed
+             * @enum {string}
+             */
+            state: "failed" | "delivered";
+            /**
+             * Format: date-time
+             * @description Queued before this moment
+             * @example 2026-11-30T09:00:00Z
+             */
+            to: string;
+        };
+        RotateInputBody: {
+            /**
+             * Format: int64
+             * @description For how long the secret that it has signs, too
+             * @default 86400
+             */
+            overlap_seconds: number;
+        };
+        Rule: {
+            /** @description All of them must hold. */
+            conditions: components["schemas"]["Condition"][];
+            /** @description Where such visitors are sent. The same rules as for the link's destination. */
+            destination: string;
+        };
+        SecretView: {
+            /**
+             * Format: date-time
+             * @description What happened before is not told
+             */
+            active_from: string;
+            click_thresholds: number[];
+            /** Format: date-time */
+            created_at: string;
+            /** @example CRM */
+            description: string;
+            /** Format: date-time */
+            disabled_at: string | null;
+            /**
+             * @description request: somebody switched it off; gone: it answered 410; failing: nothing has reached it for three days; queue_full: too much waited for it
+             * @enum {string|null}
+             */
+            disabled_reason: "request" | "gone" | "failing" | "queue_full" | null;
+            domains: string[];
+            enabled: boolean;
+            events: string[];
+            /**
+             * Format: date-time
+             * @description When the first attempt failed of those that have failed ever since; null when the last one worked
+             */
+            failing_since: string | null;
+            /** Format: uuid */
+            id: string;
+            link_ids: string[];
+            /**
+             * Format: date-time
+             * @description Until then the secret before the current one signs, too
+             */
+            previous_secret_until: string | null;
+            /**
+             * @description Verifies signatures, see standardwebhooks.com. It is shown this once
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+             */
+            secret: string;
+            /** Format: int64 */
+            summary_interval_seconds: number;
+            tags: string[];
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: uri
+             * @example https://example.com/hooks/linkstream
+             */
+            url: string;
+            /**
+             * Format: int64
+             * @description Counts the endpoint's changes; also its ETag
+             */
+            version: number;
+        };
+        SeriesOutputBody: {
+            data: components["schemas"]["Bucket"][];
+            /** @description With compare=previous: for each bucket of data the one of the period before, as long before it as the periods are apart */
+            previous?: components["schemas"]["Bucket"][] | null;
+        };
+        Span: {
+            /**
+             * Format: int64
+             * @description Clicks of bots with the same filters, whatever bots says
+             */
+            bot_clicks: number;
+            /**
+             * Format: int64
+             * @description Clicks; without bots unless bots=include or bots=only
+             */
+            clicks: number;
+            /**
+             * Format: date-time
+             * @description Start of the period, included
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description End of the period, not included
+             */
+            to: string;
+            /**
+             * Format: int64
+             * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
+             */
+            unique_visitors: number;
+        };
+        Summary: {
+            /**
+             * Format: int64
+             * @description Clicks of bots with the same filters, whatever bots says
+             */
+            bot_clicks: number;
+            /**
+             * Format: int64
+             * @description Clicks; without bots unless bots=include or bots=only
+             */
+            clicks: number;
+            /**
+             * Format: date-time
+             * @description Start of the period, included
+             */
+            from: string;
+            /** @description The period of the same length just before */
+            previous: components["schemas"]["Span"];
+            /**
+             * Format: date-time
+             * @description End of the period, not included
+             */
+            to: string;
+            /**
+             * Format: int64
+             * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
+             */
+            unique_visitors: number;
+        };
+        SummaryMessage: {
+            data: components["schemas"]["ClickSummary"];
+            /** Format: date-time */
+            timestamp: string;
+            /** @enum {string} */
+            type: "clicks.summary";
+        };
+        TestData: {
+            endpoint_id: string;
+            message: string;
+        };
+        TestMessage: {
+            data: components["schemas"]["TestData"];
+            /** Format: date-time */
+            timestamp: string;
+            /** @enum {string} */
+            type: "webhook.test";
+        };
+        ThresholdData: {
+            /**
+             * Format: int64
+             * @description How many there were when it was noticed
+             */
+            clicks: number;
+            /** @description The link; left out when it is gone */
+            link?: components["schemas"]["LinkData"];
+            link_id: string;
+            /**
+             * Format: int64
+             * @description The number of clicks that was reached
+             */
+            threshold: number;
+        };
+        ThresholdMessage: {
+            data: components["schemas"]["ThresholdData"];
+            /** Format: date-time */
+            timestamp: string;
+            /** @enum {string} */
+            type: "link.threshold_reached";
+        };
+        Totals: {
+            /**
+             * Format: int64
+             * @description Clicks of bots with the same filters, whatever bots says
+             */
+            bot_clicks: number;
+            /**
+             * Format: int64
+             * @description Clicks; without bots unless bots=include or bots=only
+             */
+            clicks: number;
+            /**
+             * Format: date-time
+             * @description The hour of UTC in which the first click came that counts; null when there is none
+             */
+            first_click_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the last click came that counts; null when there is none
+             */
+            last_click_at: string | null;
+            /**
+             * Format: int64
+             * @description Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
+             */
+            unique_visitors: number;
+        };
+        UsersOutputBody: {
+            data: components["schemas"]["UserView"][];
+            /** @description Where the next page begins; null on the last one */
+            next_cursor: string | null;
+        };
+        UserView: {
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            created_at: string;
+            /** @example someone@example.com */
+            email: string;
+            /**
+             * Format: uuid
+             * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
+             */
+            id: string;
+            /**
+             * @example editor
+             * @enum {string}
+             */
+            role: "owner" | "editor" | "viewer";
+        };
+        UTM: {
+            campaign?: string;
+            content?: string;
+            medium?: string;
+            source?: string;
+            term?: string;
+        };
+        Variant: {
+            /** @description Where these visitors are sent. The same rules as for the link's destination. */
+            destination: string;
+            /** @description What the variant is called in the dashboard. */
+            name?: string;
+            /**
+             * Format: int64
+             * @description The share, relative to the sum of all weights.
+             */
+            weight: number;
+        };
+        WebhooksOutputBody: {
+            data: components["schemas"]["WebhookView"][];
+            /** @description Always null: all are on one page */
+            next_cursor: string | null;
+        };
+        WebhookView: {
+            /**
+             * Format: date-time
+             * @description What happened before is not told
+             */
+            active_from: string;
+            click_thresholds: number[];
+            /** Format: date-time */
+            created_at: string;
+            /** @example CRM */
+            description: string;
+            /** Format: date-time */
+            disabled_at: string | null;
+            /**
+             * @description request: somebody switched it off; gone: it answered 410; failing: nothing has reached it for three days; queue_full: too much waited for it
+             * @enum {string|null}
+             */
+            disabled_reason: "request" | "gone" | "failing" | "queue_full" | null;
+            domains: string[];
+            enabled: boolean;
+            events: string[];
+            /**
+             * Format: date-time
+             * @description When the first attempt failed of those that have failed ever since; null when the last one worked
+             */
+            failing_since: string | null;
+            /** Format: uuid */
+            id: string;
+            link_ids: string[];
+            /**
+             * Format: date-time
+             * @description Until then the secret before the current one signs, too
+             */
+            previous_secret_until: string | null;
+            /** Format: int64 */
+            summary_interval_seconds: number;
+            tags: string[];
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: uri
+             * @example https://example.com/hooks/linkstream
+             */
+            url: string;
+            /**
+             * Format: int64
+             * @description Counts the endpoint's changes; also its ETag
+             */
+            version: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
 }
 export type $defs = Record<string, never>;
 export interface operations {
-  "get-breakdown": {
-    parameters: {
-      query: {
-        /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
-        bot?: string[];
-        /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
-        bot_kind?: string[];
-        /** @description Which clicks count as clicks: those of people, all, or those of bots */
-        bots?: "exclude" | "include" | "only";
-        /**
-         * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Safari"
-         *     ]
-         */
-        browser?: string[];
-        /** @description The dimension */
-        by:
-          | "link"
-          | "domain"
-          | "tag"
-          | "country"
-          | "region"
-          | "city"
-          | "continent"
-          | "device"
-          | "os"
-          | "browser"
-          | "language"
-          | "referrer"
-          | "referrer_source"
-          | "referrer_medium"
-          | "utm_source"
-          | "utm_medium"
-          | "utm_campaign"
-          | "utm_term"
-          | "utm_content"
-          | "edge_region"
-          | "status"
-          | "variant"
-          | "rule"
-          | "source"
-          | "bot"
-          | "bot_kind";
-        /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
-        city?: string[];
-        /**
-         * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "EU"
-         *     ]
-         */
-        continent?: string[];
-        /**
-         * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "DE"
-         *     ]
-         */
-        country?: string[];
-        /**
-         * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "mobile"
-         *     ]
-         */
-        device?: string[];
-        /**
-         * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "go.example.com"
-         *     ]
-         */
-        domain?: string[];
-        /**
-         * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "fra"
-         *     ]
-         */
-        edge_region?: string[];
-        /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
-        from?: string;
-        /**
-         * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "de"
-         *     ]
-         */
-        language?: string[];
-        /** @description How many values at most */
-        limit?: number;
-        /** @description The same as link_id */
-        link?: string[];
-        /**
-         * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
-         *     ]
-         */
-        link_id?: string[];
-        /** @description Without clicks of bots (true) or people (false) */
-        not_bot?: string[];
-        /** @description Without clicks of this kind of bot */
-        not_bot_kind?: string[];
-        /** @description Without clicks of this browser */
-        not_browser?: string[];
-        /** @description Without clicks of this city (its name) */
-        not_city?: string[];
-        /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
-        not_continent?: string[];
-        /** @description Without clicks of this country (ISO 3166-1, two letters) */
-        not_country?: string[];
-        /** @description Without clicks of this kind of device */
-        not_device?: string[];
-        /** @description Without clicks of links on this host */
-        not_domain?: string[];
-        /** @description Without clicks of the edges of this region */
-        not_edge_region?: string[];
-        /** @description Without clicks of this language (the browser's first) */
-        not_language?: string[];
-        /** @description Without clicks of this link (an id) */
-        not_link_id?: string[];
-        /** @description Without clicks of this operating system */
-        not_os?: string[];
-        /** @description Without clicks of this referring host; the empty one is direct visits */
-        not_referrer?: string[];
-        /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
-        not_referrer_medium?: string[];
-        /** @description Without clicks of this referring site by its name */
-        not_referrer_source?: string[];
-        /** @description Without clicks of this region (its name) */
-        not_region?: string[];
-        /** @description Without clicks of this rule of the link, from 1; 0 is none */
-        not_rule?: string[];
-        /** @description Without clicks of this way to the link (qr for its QR code) */
-        not_source?: string[];
-        /** @description Without clicks of this HTTP status */
-        not_status?: string[];
-        /** @description Without clicks of links that have this tag now */
-        not_tag?: string[];
-        /** @description Without clicks of this utm_campaign */
-        not_utm_campaign?: string[];
-        /** @description Without clicks of this utm_content */
-        not_utm_content?: string[];
-        /** @description Without clicks of this utm_medium */
-        not_utm_medium?: string[];
-        /** @description Without clicks of this utm_source */
-        not_utm_source?: string[];
-        /** @description Without clicks of this utm_term */
-        not_utm_term?: string[];
-        /** @description Without clicks of this variant of the link, from 1; 0 is none */
-        not_variant?: string[];
-        /**
-         * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "iOS"
-         *     ]
-         */
-        os?: string[];
-        /**
-         * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "news.example.com"
-         *     ]
-         */
-        referrer?: string[];
-        /**
-         * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "search"
-         *     ]
-         */
-        referrer_medium?: string[];
-        /**
-         * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Google"
-         *     ]
-         */
-        referrer_source?: string[];
-        /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
-        region?: string[];
-        /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        rule?: string[];
-        /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
-        source?: string[];
-        /**
-         * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "302"
-         *     ]
-         */
-        status?: string[];
-        /**
-         * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "spring"
-         *     ]
-         */
-        tag?: string[];
-        /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
-        to?: string;
-        /** @description IANA time zone in which days and hours are cut. Default: UTC */
-        tz?: string;
-        /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
-        utm_campaign?: string[];
-        /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
-        utm_content?: string[];
-        /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
-        utm_medium?: string[];
-        /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
-        utm_source?: string[];
-        /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
-        utm_term?: string[];
-        /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        variant?: string[];
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["BreakdownOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-definitions": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["DefinitionsOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  export: {
-    parameters: {
-      query?: {
-        /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
-        bot?: string[];
-        /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
-        bot_kind?: string[];
-        /** @description Which clicks count as clicks: those of people, all, or those of bots */
-        bots?: "exclude" | "include" | "only";
-        /**
-         * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Safari"
-         *     ]
-         */
-        browser?: string[];
-        /** @description With what=breakdown: the dimension */
-        by?:
-          | "link"
-          | "domain"
-          | "tag"
-          | "country"
-          | "region"
-          | "city"
-          | "continent"
-          | "device"
-          | "os"
-          | "browser"
-          | "language"
-          | "referrer"
-          | "referrer_source"
-          | "referrer_medium"
-          | "utm_source"
-          | "utm_medium"
-          | "utm_campaign"
-          | "utm_term"
-          | "utm_content"
-          | "edge_region"
-          | "status"
-          | "variant"
-          | "rule"
-          | "source"
-          | "bot"
-          | "bot_kind";
-        /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
-        city?: string[];
-        /**
-         * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "EU"
-         *     ]
-         */
-        continent?: string[];
-        /**
-         * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "DE"
-         *     ]
-         */
-        country?: string[];
-        /**
-         * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "mobile"
-         *     ]
-         */
-        device?: string[];
-        /**
-         * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "go.example.com"
-         *     ]
-         */
-        domain?: string[];
-        /**
-         * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "fra"
-         *     ]
-         */
-        edge_region?: string[];
-        /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
-        from?: string;
-        /** @description With what=timeseries: width of a bucket */
-        interval?: "minute" | "hour" | "day" | "week" | "month";
-        /**
-         * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "de"
-         *     ]
-         */
-        language?: string[];
-        /** @description The same as link_id */
-        link?: string[];
-        /**
-         * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
-         *     ]
-         */
-        link_id?: string[];
-        /** @description Without clicks of bots (true) or people (false) */
-        not_bot?: string[];
-        /** @description Without clicks of this kind of bot */
-        not_bot_kind?: string[];
-        /** @description Without clicks of this browser */
-        not_browser?: string[];
-        /** @description Without clicks of this city (its name) */
-        not_city?: string[];
-        /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
-        not_continent?: string[];
-        /** @description Without clicks of this country (ISO 3166-1, two letters) */
-        not_country?: string[];
-        /** @description Without clicks of this kind of device */
-        not_device?: string[];
-        /** @description Without clicks of links on this host */
-        not_domain?: string[];
-        /** @description Without clicks of the edges of this region */
-        not_edge_region?: string[];
-        /** @description Without clicks of this language (the browser's first) */
-        not_language?: string[];
-        /** @description Without clicks of this link (an id) */
-        not_link_id?: string[];
-        /** @description Without clicks of this operating system */
-        not_os?: string[];
-        /** @description Without clicks of this referring host; the empty one is direct visits */
-        not_referrer?: string[];
-        /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
-        not_referrer_medium?: string[];
-        /** @description Without clicks of this referring site by its name */
-        not_referrer_source?: string[];
-        /** @description Without clicks of this region (its name) */
-        not_region?: string[];
-        /** @description Without clicks of this rule of the link, from 1; 0 is none */
-        not_rule?: string[];
-        /** @description Without clicks of this way to the link (qr for its QR code) */
-        not_source?: string[];
-        /** @description Without clicks of this HTTP status */
-        not_status?: string[];
-        /** @description Without clicks of links that have this tag now */
-        not_tag?: string[];
-        /** @description Without clicks of this utm_campaign */
-        not_utm_campaign?: string[];
-        /** @description Without clicks of this utm_content */
-        not_utm_content?: string[];
-        /** @description Without clicks of this utm_medium */
-        not_utm_medium?: string[];
-        /** @description Without clicks of this utm_source */
-        not_utm_source?: string[];
-        /** @description Without clicks of this utm_term */
-        not_utm_term?: string[];
-        /** @description Without clicks of this variant of the link, from 1; 0 is none */
-        not_variant?: string[];
-        /**
-         * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "iOS"
-         *     ]
-         */
-        os?: string[];
-        /**
-         * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "news.example.com"
-         *     ]
-         */
-        referrer?: string[];
-        /**
-         * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "search"
-         *     ]
-         */
-        referrer_medium?: string[];
-        /**
-         * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Google"
-         *     ]
-         */
-        referrer_source?: string[];
-        /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
-        region?: string[];
-        /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        rule?: string[];
-        /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
-        source?: string[];
-        /**
-         * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "302"
-         *     ]
-         */
-        status?: string[];
-        /**
-         * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "spring"
-         *     ]
-         */
-        tag?: string[];
-        /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
-        to?: string;
-        /** @description IANA time zone in which days and hours are cut. Default: UTC */
-        tz?: string;
-        /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
-        utm_campaign?: string[];
-        /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
-        utm_content?: string[];
-        /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
-        utm_medium?: string[];
-        /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
-        utm_source?: string[];
-        /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
-        utm_term?: string[];
-        /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        variant?: string[];
-        /** @description What the lines are */
-        what?: "clicks" | "breakdown" | "timeseries";
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description The table */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "text/csv": string;
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "list-link-figures": {
-    parameters: {
-      query?: {
-        /** @description Archived links only, or all others only; both when left out */
-        archived?: "true" | "false";
-        /** @description Which clicks count as clicks: those of people, all, or those of bots */
-        bots?: "exclude" | "include" | "only";
-        /** @description next_cursor of the page before */
-        cursor?: string;
-        /**
-         * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "go.example.com"
-         *     ]
-         */
-        domain?: string[];
-        /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
-        from?: string;
-        /** @description Links on a page */
-        limit?: number;
-        /** @description The same as link_id */
-        link?: string[];
-        /**
-         * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
-         *     ]
-         */
-        link_id?: string[];
-        /** @description Without clicks of links on this host */
-        not_domain?: string[];
-        /** @description Without clicks of this link (an id) */
-        not_link_id?: string[];
-        /** @description Without clicks of links that have this tag now */
-        not_tag?: string[];
-        /** @description Links with this text in title, slug or destination, whatever its case */
-        q?: string;
-        /** @description What is sorted by, the highest or latest first: clicks of the period, the last click ever, or when the link was made */
-        sort?: "clicks" | "last_click" | "created";
-        /** @description How many buckets a sparkline has at most; each is a whole number of hours */
-        sparkline?: number;
-        /**
-         * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "spring"
-         *     ]
-         */
-        tag?: string[];
-        /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
-        to?: string;
-        /** @description IANA time zone in which days and hours are cut. Default: UTC */
-        tz?: string;
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["LinksOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "stream-live": {
-    parameters: {
-      query?: {
-        /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
-        bot?: string[];
-        /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
-        bot_kind?: string[];
-        /** @description Which clicks count as clicks: those of people, all, or those of bots */
-        bots?: "exclude" | "include" | "only";
-        /**
-         * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Safari"
-         *     ]
-         */
-        browser?: string[];
-        /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
-        city?: string[];
-        /**
-         * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "EU"
-         *     ]
-         */
-        continent?: string[];
-        /**
-         * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "DE"
-         *     ]
-         */
-        country?: string[];
-        /**
-         * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "mobile"
-         *     ]
-         */
-        device?: string[];
-        /**
-         * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "go.example.com"
-         *     ]
-         */
-        domain?: string[];
-        /**
-         * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "fra"
-         *     ]
-         */
-        edge_region?: string[];
-        /**
-         * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "de"
-         *     ]
-         */
-        language?: string[];
-        /** @description The same as link_id */
-        link?: string[];
-        /**
-         * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
-         *     ]
-         */
-        link_id?: string[];
-        /** @description Without clicks of bots (true) or people (false) */
-        not_bot?: string[];
-        /** @description Without clicks of this kind of bot */
-        not_bot_kind?: string[];
-        /** @description Without clicks of this browser */
-        not_browser?: string[];
-        /** @description Without clicks of this city (its name) */
-        not_city?: string[];
-        /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
-        not_continent?: string[];
-        /** @description Without clicks of this country (ISO 3166-1, two letters) */
-        not_country?: string[];
-        /** @description Without clicks of this kind of device */
-        not_device?: string[];
-        /** @description Without clicks of links on this host */
-        not_domain?: string[];
-        /** @description Without clicks of the edges of this region */
-        not_edge_region?: string[];
-        /** @description Without clicks of this language (the browser's first) */
-        not_language?: string[];
-        /** @description Without clicks of this link (an id) */
-        not_link_id?: string[];
-        /** @description Without clicks of this operating system */
-        not_os?: string[];
-        /** @description Without clicks of this referring host; the empty one is direct visits */
-        not_referrer?: string[];
-        /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
-        not_referrer_medium?: string[];
-        /** @description Without clicks of this referring site by its name */
-        not_referrer_source?: string[];
-        /** @description Without clicks of this region (its name) */
-        not_region?: string[];
-        /** @description Without clicks of this rule of the link, from 1; 0 is none */
-        not_rule?: string[];
-        /** @description Without clicks of this way to the link (qr for its QR code) */
-        not_source?: string[];
-        /** @description Without clicks of this HTTP status */
-        not_status?: string[];
-        /** @description Without clicks of links that have this tag now */
-        not_tag?: string[];
-        /** @description Without clicks of this utm_campaign */
-        not_utm_campaign?: string[];
-        /** @description Without clicks of this utm_content */
-        not_utm_content?: string[];
-        /** @description Without clicks of this utm_medium */
-        not_utm_medium?: string[];
-        /** @description Without clicks of this utm_source */
-        not_utm_source?: string[];
-        /** @description Without clicks of this utm_term */
-        not_utm_term?: string[];
-        /** @description Without clicks of this variant of the link, from 1; 0 is none */
-        not_variant?: string[];
-        /**
-         * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "iOS"
-         *     ]
-         */
-        os?: string[];
-        /**
-         * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "news.example.com"
-         *     ]
-         */
-        referrer?: string[];
-        /**
-         * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "search"
-         *     ]
-         */
-        referrer_medium?: string[];
-        /**
-         * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Google"
-         *     ]
-         */
-        referrer_source?: string[];
-        /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
-        region?: string[];
-        /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        rule?: string[];
-        /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
-        source?: string[];
-        /**
-         * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "302"
-         *     ]
-         */
-        status?: string[];
-        /**
-         * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "spring"
-         *     ]
-         */
-        tag?: string[];
-        /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
-        utm_campaign?: string[];
-        /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
-        utm_content?: string[];
-        /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
-        utm_medium?: string[];
-        /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
-        utm_source?: string[];
-        /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
-        utm_term?: string[];
-        /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        variant?: string[];
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description Events */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "text/event-stream": components["schemas"]["Moment"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-summary": {
-    parameters: {
-      query?: {
-        /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
-        bot?: string[];
-        /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
-        bot_kind?: string[];
-        /** @description Which clicks count as clicks: those of people, all, or those of bots */
-        bots?: "exclude" | "include" | "only";
-        /**
-         * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Safari"
-         *     ]
-         */
-        browser?: string[];
-        /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
-        city?: string[];
-        /**
-         * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "EU"
-         *     ]
-         */
-        continent?: string[];
-        /**
-         * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "DE"
-         *     ]
-         */
-        country?: string[];
-        /**
-         * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "mobile"
-         *     ]
-         */
-        device?: string[];
-        /**
-         * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "go.example.com"
-         *     ]
-         */
-        domain?: string[];
-        /**
-         * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "fra"
-         *     ]
-         */
-        edge_region?: string[];
-        /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
-        from?: string;
-        /**
-         * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "de"
-         *     ]
-         */
-        language?: string[];
-        /** @description The same as link_id */
-        link?: string[];
-        /**
-         * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
-         *     ]
-         */
-        link_id?: string[];
-        /** @description Without clicks of bots (true) or people (false) */
-        not_bot?: string[];
-        /** @description Without clicks of this kind of bot */
-        not_bot_kind?: string[];
-        /** @description Without clicks of this browser */
-        not_browser?: string[];
-        /** @description Without clicks of this city (its name) */
-        not_city?: string[];
-        /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
-        not_continent?: string[];
-        /** @description Without clicks of this country (ISO 3166-1, two letters) */
-        not_country?: string[];
-        /** @description Without clicks of this kind of device */
-        not_device?: string[];
-        /** @description Without clicks of links on this host */
-        not_domain?: string[];
-        /** @description Without clicks of the edges of this region */
-        not_edge_region?: string[];
-        /** @description Without clicks of this language (the browser's first) */
-        not_language?: string[];
-        /** @description Without clicks of this link (an id) */
-        not_link_id?: string[];
-        /** @description Without clicks of this operating system */
-        not_os?: string[];
-        /** @description Without clicks of this referring host; the empty one is direct visits */
-        not_referrer?: string[];
-        /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
-        not_referrer_medium?: string[];
-        /** @description Without clicks of this referring site by its name */
-        not_referrer_source?: string[];
-        /** @description Without clicks of this region (its name) */
-        not_region?: string[];
-        /** @description Without clicks of this rule of the link, from 1; 0 is none */
-        not_rule?: string[];
-        /** @description Without clicks of this way to the link (qr for its QR code) */
-        not_source?: string[];
-        /** @description Without clicks of this HTTP status */
-        not_status?: string[];
-        /** @description Without clicks of links that have this tag now */
-        not_tag?: string[];
-        /** @description Without clicks of this utm_campaign */
-        not_utm_campaign?: string[];
-        /** @description Without clicks of this utm_content */
-        not_utm_content?: string[];
-        /** @description Without clicks of this utm_medium */
-        not_utm_medium?: string[];
-        /** @description Without clicks of this utm_source */
-        not_utm_source?: string[];
-        /** @description Without clicks of this utm_term */
-        not_utm_term?: string[];
-        /** @description Without clicks of this variant of the link, from 1; 0 is none */
-        not_variant?: string[];
-        /**
-         * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "iOS"
-         *     ]
-         */
-        os?: string[];
-        /**
-         * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "news.example.com"
-         *     ]
-         */
-        referrer?: string[];
-        /**
-         * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "search"
-         *     ]
-         */
-        referrer_medium?: string[];
-        /**
-         * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Google"
-         *     ]
-         */
-        referrer_source?: string[];
-        /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
-        region?: string[];
-        /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        rule?: string[];
-        /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
-        source?: string[];
-        /**
-         * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "302"
-         *     ]
-         */
-        status?: string[];
-        /**
-         * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "spring"
-         *     ]
-         */
-        tag?: string[];
-        /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
-        to?: string;
-        /** @description IANA time zone in which days and hours are cut. Default: UTC */
-        tz?: string;
-        /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
-        utm_campaign?: string[];
-        /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
-        utm_content?: string[];
-        /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
-        utm_medium?: string[];
-        /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
-        utm_source?: string[];
-        /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
-        utm_term?: string[];
-        /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        variant?: string[];
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Summary"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-timeseries": {
-    parameters: {
-      query?: {
-        /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
-        bot?: string[];
-        /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
-        bot_kind?: string[];
-        /** @description Which clicks count as clicks: those of people, all, or those of bots */
-        bots?: "exclude" | "include" | "only";
-        /**
-         * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Safari"
-         *     ]
-         */
-        browser?: string[];
-        /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
-        city?: string[];
-        /** @description Another series beside: that of the period before */
-        compare?: "none" | "previous";
-        /**
-         * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "EU"
-         *     ]
-         */
-        continent?: string[];
-        /**
-         * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "DE"
-         *     ]
-         */
-        country?: string[];
-        /**
-         * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "mobile"
-         *     ]
-         */
-        device?: string[];
-        /**
-         * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "go.example.com"
-         *     ]
-         */
-        domain?: string[];
-        /**
-         * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "fra"
-         *     ]
-         */
-        edge_region?: string[];
-        /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
-        from?: string;
-        /** @description Width of a bucket; weeks begin on Monday */
-        interval?: "minute" | "hour" | "day" | "week" | "month";
-        /**
-         * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "de"
-         *     ]
-         */
-        language?: string[];
-        /** @description The same as link_id */
-        link?: string[];
-        /**
-         * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
-         *     ]
-         */
-        link_id?: string[];
-        /** @description Without clicks of bots (true) or people (false) */
-        not_bot?: string[];
-        /** @description Without clicks of this kind of bot */
-        not_bot_kind?: string[];
-        /** @description Without clicks of this browser */
-        not_browser?: string[];
-        /** @description Without clicks of this city (its name) */
-        not_city?: string[];
-        /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
-        not_continent?: string[];
-        /** @description Without clicks of this country (ISO 3166-1, two letters) */
-        not_country?: string[];
-        /** @description Without clicks of this kind of device */
-        not_device?: string[];
-        /** @description Without clicks of links on this host */
-        not_domain?: string[];
-        /** @description Without clicks of the edges of this region */
-        not_edge_region?: string[];
-        /** @description Without clicks of this language (the browser's first) */
-        not_language?: string[];
-        /** @description Without clicks of this link (an id) */
-        not_link_id?: string[];
-        /** @description Without clicks of this operating system */
-        not_os?: string[];
-        /** @description Without clicks of this referring host; the empty one is direct visits */
-        not_referrer?: string[];
-        /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
-        not_referrer_medium?: string[];
-        /** @description Without clicks of this referring site by its name */
-        not_referrer_source?: string[];
-        /** @description Without clicks of this region (its name) */
-        not_region?: string[];
-        /** @description Without clicks of this rule of the link, from 1; 0 is none */
-        not_rule?: string[];
-        /** @description Without clicks of this way to the link (qr for its QR code) */
-        not_source?: string[];
-        /** @description Without clicks of this HTTP status */
-        not_status?: string[];
-        /** @description Without clicks of links that have this tag now */
-        not_tag?: string[];
-        /** @description Without clicks of this utm_campaign */
-        not_utm_campaign?: string[];
-        /** @description Without clicks of this utm_content */
-        not_utm_content?: string[];
-        /** @description Without clicks of this utm_medium */
-        not_utm_medium?: string[];
-        /** @description Without clicks of this utm_source */
-        not_utm_source?: string[];
-        /** @description Without clicks of this utm_term */
-        not_utm_term?: string[];
-        /** @description Without clicks of this variant of the link, from 1; 0 is none */
-        not_variant?: string[];
-        /**
-         * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "iOS"
-         *     ]
-         */
-        os?: string[];
-        /**
-         * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "news.example.com"
-         *     ]
-         */
-        referrer?: string[];
-        /**
-         * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "search"
-         *     ]
-         */
-        referrer_medium?: string[];
-        /**
-         * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Google"
-         *     ]
-         */
-        referrer_source?: string[];
-        /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
-        region?: string[];
-        /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        rule?: string[];
-        /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
-        source?: string[];
-        /**
-         * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "302"
-         *     ]
-         */
-        status?: string[];
-        /**
-         * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "spring"
-         *     ]
-         */
-        tag?: string[];
-        /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
-        to?: string;
-        /** @description IANA time zone in which days and hours are cut. Default: UTC */
-        tz?: string;
-        /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
-        utm_campaign?: string[];
-        /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
-        utm_content?: string[];
-        /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
-        utm_medium?: string[];
-        /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
-        utm_source?: string[];
-        /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
-        utm_term?: string[];
-        /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        variant?: string[];
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["SeriesOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-totals": {
-    parameters: {
-      query?: {
-        /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
-        bot?: string[];
-        /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
-        bot_kind?: string[];
-        /** @description Which clicks count as clicks: those of people, all, or those of bots */
-        bots?: "exclude" | "include" | "only";
-        /**
-         * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Safari"
-         *     ]
-         */
-        browser?: string[];
-        /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
-        city?: string[];
-        /**
-         * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "EU"
-         *     ]
-         */
-        continent?: string[];
-        /**
-         * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "DE"
-         *     ]
-         */
-        country?: string[];
-        /**
-         * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "mobile"
-         *     ]
-         */
-        device?: string[];
-        /**
-         * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "go.example.com"
-         *     ]
-         */
-        domain?: string[];
-        /**
-         * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "fra"
-         *     ]
-         */
-        edge_region?: string[];
-        /**
-         * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "de"
-         *     ]
-         */
-        language?: string[];
-        /** @description The same as link_id */
-        link?: string[];
-        /**
-         * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
-         *     ]
-         */
-        link_id?: string[];
-        /** @description Without clicks of bots (true) or people (false) */
-        not_bot?: string[];
-        /** @description Without clicks of this kind of bot */
-        not_bot_kind?: string[];
-        /** @description Without clicks of this browser */
-        not_browser?: string[];
-        /** @description Without clicks of this city (its name) */
-        not_city?: string[];
-        /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
-        not_continent?: string[];
-        /** @description Without clicks of this country (ISO 3166-1, two letters) */
-        not_country?: string[];
-        /** @description Without clicks of this kind of device */
-        not_device?: string[];
-        /** @description Without clicks of links on this host */
-        not_domain?: string[];
-        /** @description Without clicks of the edges of this region */
-        not_edge_region?: string[];
-        /** @description Without clicks of this language (the browser's first) */
-        not_language?: string[];
-        /** @description Without clicks of this link (an id) */
-        not_link_id?: string[];
-        /** @description Without clicks of this operating system */
-        not_os?: string[];
-        /** @description Without clicks of this referring host; the empty one is direct visits */
-        not_referrer?: string[];
-        /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
-        not_referrer_medium?: string[];
-        /** @description Without clicks of this referring site by its name */
-        not_referrer_source?: string[];
-        /** @description Without clicks of this region (its name) */
-        not_region?: string[];
-        /** @description Without clicks of this rule of the link, from 1; 0 is none */
-        not_rule?: string[];
-        /** @description Without clicks of this way to the link (qr for its QR code) */
-        not_source?: string[];
-        /** @description Without clicks of this HTTP status */
-        not_status?: string[];
-        /** @description Without clicks of links that have this tag now */
-        not_tag?: string[];
-        /** @description Without clicks of this utm_campaign */
-        not_utm_campaign?: string[];
-        /** @description Without clicks of this utm_content */
-        not_utm_content?: string[];
-        /** @description Without clicks of this utm_medium */
-        not_utm_medium?: string[];
-        /** @description Without clicks of this utm_source */
-        not_utm_source?: string[];
-        /** @description Without clicks of this utm_term */
-        not_utm_term?: string[];
-        /** @description Without clicks of this variant of the link, from 1; 0 is none */
-        not_variant?: string[];
-        /**
-         * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "iOS"
-         *     ]
-         */
-        os?: string[];
-        /**
-         * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "news.example.com"
-         *     ]
-         */
-        referrer?: string[];
-        /**
-         * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "search"
-         *     ]
-         */
-        referrer_medium?: string[];
-        /**
-         * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "Google"
-         *     ]
-         */
-        referrer_source?: string[];
-        /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
-        region?: string[];
-        /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        rule?: string[];
-        /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
-        source?: string[];
-        /**
-         * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "302"
-         *     ]
-         */
-        status?: string[];
-        /**
-         * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
-         * @example [
-         *       "spring"
-         *     ]
-         */
-        tag?: string[];
-        /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
-        utm_campaign?: string[];
-        /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
-        utm_content?: string[];
-        /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
-        utm_medium?: string[];
-        /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
-        utm_source?: string[];
-        /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
-        utm_term?: string[];
-        /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
-        variant?: string[];
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Totals"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "list-domains": {
-    parameters: {
-      query?: {
-        /** @description next_cursor of the page before */
-        cursor?: string;
-        /** @description How many on a page */
-        limit?: number;
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["DomainsOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "create-domain": {
-    parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
-         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-         */
-        "Idempotency-Key"?: string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["NewDomainBody"];
-      };
-    };
-    responses: {
-      /** @description Created */
-      201: {
-        headers: {
-          ETag?: string;
-          Location?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["DomainView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-domain": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the domain */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          ETag?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["DomainView"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "delete-domain": {
-    parameters: {
-      query?: never;
-      header?: {
-        /** @description ETag of the version that is meant; 412 when the domain has another */
-        "If-Match"?: string;
-      };
-      path: {
-        /** @description Id of the domain */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description No Content */
-      204: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Precondition Failed */
-      412: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "edit-domain": {
-    parameters: {
-      query?: never;
-      header?: {
-        /** @description ETag of the version that is meant; 412 when the domain has another */
-        "If-Match"?: string;
-      };
-      path: {
-        /** @description Id of the domain */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["EditDomainBody"];
-      };
-    };
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          ETag?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["DomainView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Precondition Failed */
-      412: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "stream-events": {
-    parameters: {
-      query?: {
-        /** @description Clicks, too */
-        clicks?: boolean;
-        /** @description Only links on this host */
-        domain?: string;
-        /** @description The same, for who cannot set the header */
-        last_event_id?: string;
-        /** @description Only this link */
-        link_id?: string;
-        /** @description Only links that have this tag; clicks have none */
-        tag?: string;
-        /** @description Only events of these types */
-        type?: string[] | null;
-      };
-      header?: {
-        /** @description The id of the last event that was seen */
-        "Last-Event-ID"?: string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "text/event-stream": string;
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "list-keys": {
-    parameters: {
-      query?: {
-        /** @description next_cursor of the page before */
-        cursor?: string;
-        /** @description How many on a page */
-        limit?: number;
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["KeysOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "create-key": {
-    parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
-         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-         */
-        "Idempotency-Key"?: string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["NewKeyInputBody"];
-      };
-    };
-    responses: {
-      /** @description Created */
-      201: {
-        headers: {
-          Location?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["NewKeyView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-key": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the key */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["KeyView"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "revoke-key": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the key */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description No Content */
-      204: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "edit-key": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the key */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["EditKeyInputBody"];
-      };
-    };
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["KeyView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "list-links": {
-    parameters: {
-      query?: {
-        /** @description Archived links only, or all others only; both when left out */
-        archived?: boolean;
-        /** @description Links created at this moment or later */
-        created_after?: string;
-        /** @description Links created before this moment */
-        created_before?: string;
-        /** @description next_cursor of the page before */
-        cursor?: string;
-        /** @description Links on this host */
-        domain?: string;
-        /** @description Links on a page */
-        limit?: number;
-        /** @description Links with this text in title, slug or destination, whatever its case */
-        q?: string;
-        /** @description Links that have this tag */
-        tag?: string;
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["ListOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "create-link": {
-    parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
-         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-         */
-        "Idempotency-Key"?: string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["NewLinkBody"];
-      };
-    };
-    responses: {
-      /** @description OK: find_or_create found this link */
-      200: {
-        headers: {
-          ETag?: string;
-          Location?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["LinkView"];
-        };
-      };
-      /** @description Created */
-      201: {
-        headers: {
-          ETag?: string;
-          Location?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["LinkView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-link": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the link */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          ETag?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["LinkView"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "delete-link": {
-    parameters: {
-      query?: never;
-      header?: {
-        /** @description ETag of the version that is meant; 412 when the link has another */
-        "If-Match"?: string;
-      };
-      path: {
-        /** @description Id of the link */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description No Content */
-      204: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Precondition Failed */
-      412: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "edit-link": {
-    parameters: {
-      query?: never;
-      header?: {
-        /** @description ETag of the version that is meant; 412 when the link has another */
-        "If-Match"?: string;
-      };
-      path: {
-        /** @description Id of the link */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["EditLinkBody"];
-      };
-    };
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          ETag?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["LinkView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Precondition Failed */
-      412: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "prewarm-link": {
-    parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
-         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-         */
-        "Idempotency-Key"?: string;
-      };
-      path: {
-        /** @description Id of the link */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          RateLimit?: string;
-          "RateLimit-Policy"?: string;
-          "X-RateLimit-Limit"?: string;
-          "X-RateLimit-Remaining"?: string;
-          "X-RateLimit-Reset"?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["PrewarmView"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "purge-link": {
-    parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
-         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-         */
-        "Idempotency-Key"?: string;
-      };
-      path: {
-        /** @description Id of the link */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          RateLimit?: string;
-          "RateLimit-Policy"?: string;
-          "X-RateLimit-Limit"?: string;
-          "X-RateLimit-Remaining"?: string;
-          "X-RateLimit-Reset"?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["PurgeView"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-link-qr": {
-    parameters: {
-      query?: {
-        /** @description Three or six hexadecimal digits */
-        background?: string;
-        /** @description Three or six hexadecimal digits. Colours that scanners cannot tell from the background are refused. */
-        color?: string;
-        format?: "svg" | "png";
-        /** @description How much of the code may be lost: about 7, 15, 25, 30 percent. M when left out, H with a logo. */
-        level?: "L" | "M" | "Q" | "H";
-        /** @description A PNG as a data URL, percent-encoded: at most 64 KiB and 512 pixels on a side. It covers the middle of the code, at the levels H and Q only. */
-        logo?: string;
-        /** @description Free space on each side, in modules; 4 when left out, as the standard asks for */
-        margin?: number;
-        /** @description Pixels on a side; 512 when left out. A PNG has exactly as many; an SVG is shown at this size. */
-        size?: number;
-      };
-      header?: never;
-      path: {
-        /** @description Id of the link */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          "Content-Type"?: string;
-          "X-Content-Type-Options"?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "image/png": string;
-          "image/svg+xml": string;
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "draw-link-qr": {
-    parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
-         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-         */
-        "Idempotency-Key"?: string;
-      };
-      path: {
-        /** @description Id of the link */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["QrBody"];
-      };
-    };
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          "Content-Type"?: string;
-          "X-Content-Type-Options"?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "image/png": string;
-          "image/svg+xml": string;
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "create-links": {
-    parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
-         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-         */
-        "Idempotency-Key"?: string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": {
-          links: components["schemas"]["NewLinkBody"][];
-        };
-      };
-    };
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["BulkOutputBody"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "list-users": {
-    parameters: {
-      query?: {
-        /** @description next_cursor of the page before */
-        cursor?: string;
-        /** @description How many on a page */
-        limit?: number;
-      };
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["UsersOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "create-user": {
-    parameters: {
-      query?: never;
-      header?: {
-        /**
-         * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
-         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-         */
-        "Idempotency-Key"?: string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["NewUserInputBody"];
-      };
-    };
-    responses: {
-      /** @description Created */
-      201: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["NewUserView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "remove-user": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the user */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description No Content */
-      204: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "list-webhooks": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["WebhooksOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "create-webhook": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["NewWebhookBody"];
-      };
-    };
-    responses: {
-      /** @description Created */
-      201: {
-        headers: {
-          ETag?: string;
-          Location?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["SecretView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-webhook": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the endpoint */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          ETag?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["WebhookView"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "delete-webhook": {
-    parameters: {
-      query?: never;
-      header?: {
-        /** @description ETag of the version that is meant; 412 when the endpoint has another */
-        "If-Match"?: string;
-      };
-      path: {
-        /** @description Id of the endpoint */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description No Content */
-      204: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Precondition Failed */
-      412: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "edit-webhook": {
-    parameters: {
-      query?: never;
-      header?: {
-        /** @description ETag of the version that is meant; 412 when the endpoint has another */
-        "If-Match"?: string;
-      };
-      path: {
-        /** @description Id of the endpoint */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["EditWebhookBody"];
-      };
-    };
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          ETag?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["WebhookView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Precondition Failed */
-      412: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "list-webhook-deliveries": {
-    parameters: {
-      query?: {
-        /** @description next_cursor of the page before */
-        cursor?: string;
-        /** @description Only events of this kind */
-        event_type?: string;
-        /** @description Deliveries on a page */
-        limit?: number;
-        /** @description Only events of this link */
-        link_id?: string;
-        /** @description Only these */
-        state?: "pending" | "delivered" | "failed";
-      };
-      header?: never;
-      path: {
-        /** @description Id of the endpoint */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["DeliveriesOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "get-webhook-delivery": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the delivery */
-        delivery_id: string;
-        /** @description Id of the endpoint */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["DeliveryDetail"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "replay-webhook-delivery": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the delivery */
-        delivery_id: string;
-        /** @description Id of the endpoint */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description Accepted */
-      202: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "replay-webhook-deliveries": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the endpoint */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["ReplayInputBody"];
-      };
-    };
-    responses: {
-      /** @description Accepted */
-      202: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["ReplayedOutputBody"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "rotate-webhook-secret": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the endpoint */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: {
-      content: {
-        "application/json": components["schemas"]["RotateInputBody"];
-      };
-    };
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          ETag?: string;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["SecretView"];
-        };
-      };
-      /** @description Bad Request */
-      400: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Request Entity Too Large */
-      413: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unsupported Media Type */
-      415: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "test-webhook": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        /** @description Id of the endpoint */
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description Accepted */
-      202: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["QueuedOutputBody"];
-        };
-      };
-      /** @description Unauthorized */
-      401: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Forbidden */
-      403: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Not Found */
-      404: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Conflict */
-      409: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Unprocessable Entity */
-      422: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Too Many Requests */
-      429: {
-        headers: {
-          /** @description Seconds after which the call would be allowed */
-          "Retry-After"?: number;
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Internal Server Error */
-      500: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Service Unavailable */
-      503: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["Problem"];
-        };
-      };
-    };
-  };
-  "told-clicks.summary": {
-    parameters: {
-      query?: never;
-      header: {
-        /** @description The event's id: the same for every attempt */
-        "webhook-id": string;
-        /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
-        "webhook-signature": string;
-        /** @description When this attempt was made, in seconds since 1970 */
-        "webhook-timestamp": string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["SummaryMessage"];
-      };
-    };
-    responses: {
-      /** @description It was taken */
-      "2XX": {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Nothing more is wanted: the endpoint is disabled */
-      410: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Service Unavailable or whatever else: it is tried again */
-      default: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-    };
-  };
-  "told-link.created": {
-    parameters: {
-      query?: never;
-      header: {
-        /** @description The event's id: the same for every attempt */
-        "webhook-id": string;
-        /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
-        "webhook-signature": string;
-        /** @description When this attempt was made, in seconds since 1970 */
-        "webhook-timestamp": string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["LinkMessage"];
-      };
-    };
-    responses: {
-      /** @description It was taken */
-      "2XX": {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Nothing more is wanted: the endpoint is disabled */
-      410: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Service Unavailable or whatever else: it is tried again */
-      default: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-    };
-  };
-  "told-link.deleted": {
-    parameters: {
-      query?: never;
-      header: {
-        /** @description The event's id: the same for every attempt */
-        "webhook-id": string;
-        /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
-        "webhook-signature": string;
-        /** @description When this attempt was made, in seconds since 1970 */
-        "webhook-timestamp": string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["LinkMessage"];
-      };
-    };
-    responses: {
-      /** @description It was taken */
-      "2XX": {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Nothing more is wanted: the endpoint is disabled */
-      410: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Service Unavailable or whatever else: it is tried again */
-      default: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-    };
-  };
-  "told-link.expired": {
-    parameters: {
-      query?: never;
-      header: {
-        /** @description The event's id: the same for every attempt */
-        "webhook-id": string;
-        /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
-        "webhook-signature": string;
-        /** @description When this attempt was made, in seconds since 1970 */
-        "webhook-timestamp": string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["LinkMessage"];
-      };
-    };
-    responses: {
-      /** @description It was taken */
-      "2XX": {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Nothing more is wanted: the endpoint is disabled */
-      410: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Service Unavailable or whatever else: it is tried again */
-      default: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-    };
-  };
-  "told-link.threshold_reached": {
-    parameters: {
-      query?: never;
-      header: {
-        /** @description The event's id: the same for every attempt */
-        "webhook-id": string;
-        /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
-        "webhook-signature": string;
-        /** @description When this attempt was made, in seconds since 1970 */
-        "webhook-timestamp": string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["ThresholdMessage"];
-      };
-    };
-    responses: {
-      /** @description It was taken */
-      "2XX": {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Nothing more is wanted: the endpoint is disabled */
-      410: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Service Unavailable or whatever else: it is tried again */
-      default: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-    };
-  };
-  "told-link.updated": {
-    parameters: {
-      query?: never;
-      header: {
-        /** @description The event's id: the same for every attempt */
-        "webhook-id": string;
-        /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
-        "webhook-signature": string;
-        /** @description When this attempt was made, in seconds since 1970 */
-        "webhook-timestamp": string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["LinkMessage"];
-      };
-    };
-    responses: {
-      /** @description It was taken */
-      "2XX": {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Nothing more is wanted: the endpoint is disabled */
-      410: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Service Unavailable or whatever else: it is tried again */
-      default: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-    };
-  };
-  "told-webhook.test": {
-    parameters: {
-      query?: never;
-      header: {
-        /** @description The event's id: the same for every attempt */
-        "webhook-id": string;
-        /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
-        "webhook-signature": string;
-        /** @description When this attempt was made, in seconds since 1970 */
-        "webhook-timestamp": string;
-      };
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["TestMessage"];
-      };
-    };
-    responses: {
-      /** @description It was taken */
-      "2XX": {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Nothing more is wanted: the endpoint is disabled */
-      410: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description Service Unavailable or whatever else: it is tried again */
-      default: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
+    "get-breakdown": {
+        parameters: {
+            query: {
+                /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
+                bot?: string[];
+                /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
+                bot_kind?: string[];
+                /** @description Which clicks count as clicks: those of people, all, or those of bots */
+                bots?: "exclude" | "include" | "only";
+                /**
+                 * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Safari"
+                 *     ]
+                 */
+                browser?: string[];
+                /** @description The dimension */
+                by: "link" | "domain" | "tag" | "country" | "region" | "city" | "continent" | "device" | "os" | "browser" | "language" | "referrer" | "referrer_source" | "referrer_medium" | "utm_source" | "utm_medium" | "utm_campaign" | "utm_term" | "utm_content" | "edge_region" | "status" | "variant" | "rule" | "source" | "bot" | "bot_kind";
+                /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
+                city?: string[];
+                /**
+                 * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "EU"
+                 *     ]
+                 */
+                continent?: string[];
+                /**
+                 * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                country?: string[];
+                /**
+                 * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "mobile"
+                 *     ]
+                 */
+                device?: string[];
+                /**
+                 * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "go.example.com"
+                 *     ]
+                 */
+                domain?: string[];
+                /**
+                 * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "fra"
+                 *     ]
+                 */
+                edge_region?: string[];
+                /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
+                from?: string;
+                /**
+                 * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "de"
+                 *     ]
+                 */
+                language?: string[];
+                /** @description How many values at most */
+                limit?: number;
+                /** @description The same as link_id */
+                link?: string[];
+                /**
+                 * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
+                 *     ]
+                 */
+                link_id?: string[];
+                /** @description Without clicks of bots (true) or people (false) */
+                not_bot?: string[];
+                /** @description Without clicks of this kind of bot */
+                not_bot_kind?: string[];
+                /** @description Without clicks of this browser */
+                not_browser?: string[];
+                /** @description Without clicks of this city (its name) */
+                not_city?: string[];
+                /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
+                not_continent?: string[];
+                /** @description Without clicks of this country (ISO 3166-1, two letters) */
+                not_country?: string[];
+                /** @description Without clicks of this kind of device */
+                not_device?: string[];
+                /** @description Without clicks of links on this host */
+                not_domain?: string[];
+                /** @description Without clicks of the edges of this region */
+                not_edge_region?: string[];
+                /** @description Without clicks of this language (the browser's first) */
+                not_language?: string[];
+                /** @description Without clicks of this link (an id) */
+                not_link_id?: string[];
+                /** @description Without clicks of this operating system */
+                not_os?: string[];
+                /** @description Without clicks of this referring host; the empty one is direct visits */
+                not_referrer?: string[];
+                /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
+                not_referrer_medium?: string[];
+                /** @description Without clicks of this referring site by its name */
+                not_referrer_source?: string[];
+                /** @description Without clicks of this region (its name) */
+                not_region?: string[];
+                /** @description Without clicks of this rule of the link, from 1; 0 is none */
+                not_rule?: string[];
+                /** @description Without clicks of this way to the link (qr for its QR code) */
+                not_source?: string[];
+                /** @description Without clicks of this HTTP status */
+                not_status?: string[];
+                /** @description Without clicks of links that have this tag now */
+                not_tag?: string[];
+                /** @description Without clicks of this utm_campaign */
+                not_utm_campaign?: string[];
+                /** @description Without clicks of this utm_content */
+                not_utm_content?: string[];
+                /** @description Without clicks of this utm_medium */
+                not_utm_medium?: string[];
+                /** @description Without clicks of this utm_source */
+                not_utm_source?: string[];
+                /** @description Without clicks of this utm_term */
+                not_utm_term?: string[];
+                /** @description Without clicks of this variant of the link, from 1; 0 is none */
+                not_variant?: string[];
+                /**
+                 * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                os?: string[];
+                /**
+                 * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "news.example.com"
+                 *     ]
+                 */
+                referrer?: string[];
+                /**
+                 * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "search"
+                 *     ]
+                 */
+                referrer_medium?: string[];
+                /**
+                 * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Google"
+                 *     ]
+                 */
+                referrer_source?: string[];
+                /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
+                region?: string[];
+                /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                rule?: string[];
+                /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
+                source?: string[];
+                /**
+                 * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "302"
+                 *     ]
+                 */
+                status?: string[];
+                /**
+                 * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                tag?: string[];
+                /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
+                to?: string;
+                /** @description IANA time zone in which days and hours are cut. Default: UTC */
+                tz?: string;
+                /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
+                utm_campaign?: string[];
+                /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
+                utm_content?: string[];
+                /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
+                utm_medium?: string[];
+                /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
+                utm_source?: string[];
+                /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
+                utm_term?: string[];
+                /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                variant?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BreakdownOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-definitions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinitionsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export: {
+        parameters: {
+            query?: {
+                /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
+                bot?: string[];
+                /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
+                bot_kind?: string[];
+                /** @description Which clicks count as clicks: those of people, all, or those of bots */
+                bots?: "exclude" | "include" | "only";
+                /**
+                 * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Safari"
+                 *     ]
+                 */
+                browser?: string[];
+                /** @description With what=breakdown: the dimension */
+                by?: "link" | "domain" | "tag" | "country" | "region" | "city" | "continent" | "device" | "os" | "browser" | "language" | "referrer" | "referrer_source" | "referrer_medium" | "utm_source" | "utm_medium" | "utm_campaign" | "utm_term" | "utm_content" | "edge_region" | "status" | "variant" | "rule" | "source" | "bot" | "bot_kind";
+                /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
+                city?: string[];
+                /**
+                 * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "EU"
+                 *     ]
+                 */
+                continent?: string[];
+                /**
+                 * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                country?: string[];
+                /**
+                 * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "mobile"
+                 *     ]
+                 */
+                device?: string[];
+                /**
+                 * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "go.example.com"
+                 *     ]
+                 */
+                domain?: string[];
+                /**
+                 * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "fra"
+                 *     ]
+                 */
+                edge_region?: string[];
+                /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
+                from?: string;
+                /** @description With what=timeseries: width of a bucket */
+                interval?: "minute" | "hour" | "day" | "week" | "month";
+                /**
+                 * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "de"
+                 *     ]
+                 */
+                language?: string[];
+                /** @description The same as link_id */
+                link?: string[];
+                /**
+                 * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
+                 *     ]
+                 */
+                link_id?: string[];
+                /** @description Without clicks of bots (true) or people (false) */
+                not_bot?: string[];
+                /** @description Without clicks of this kind of bot */
+                not_bot_kind?: string[];
+                /** @description Without clicks of this browser */
+                not_browser?: string[];
+                /** @description Without clicks of this city (its name) */
+                not_city?: string[];
+                /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
+                not_continent?: string[];
+                /** @description Without clicks of this country (ISO 3166-1, two letters) */
+                not_country?: string[];
+                /** @description Without clicks of this kind of device */
+                not_device?: string[];
+                /** @description Without clicks of links on this host */
+                not_domain?: string[];
+                /** @description Without clicks of the edges of this region */
+                not_edge_region?: string[];
+                /** @description Without clicks of this language (the browser's first) */
+                not_language?: string[];
+                /** @description Without clicks of this link (an id) */
+                not_link_id?: string[];
+                /** @description Without clicks of this operating system */
+                not_os?: string[];
+                /** @description Without clicks of this referring host; the empty one is direct visits */
+                not_referrer?: string[];
+                /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
+                not_referrer_medium?: string[];
+                /** @description Without clicks of this referring site by its name */
+                not_referrer_source?: string[];
+                /** @description Without clicks of this region (its name) */
+                not_region?: string[];
+                /** @description Without clicks of this rule of the link, from 1; 0 is none */
+                not_rule?: string[];
+                /** @description Without clicks of this way to the link (qr for its QR code) */
+                not_source?: string[];
+                /** @description Without clicks of this HTTP status */
+                not_status?: string[];
+                /** @description Without clicks of links that have this tag now */
+                not_tag?: string[];
+                /** @description Without clicks of this utm_campaign */
+                not_utm_campaign?: string[];
+                /** @description Without clicks of this utm_content */
+                not_utm_content?: string[];
+                /** @description Without clicks of this utm_medium */
+                not_utm_medium?: string[];
+                /** @description Without clicks of this utm_source */
+                not_utm_source?: string[];
+                /** @description Without clicks of this utm_term */
+                not_utm_term?: string[];
+                /** @description Without clicks of this variant of the link, from 1; 0 is none */
+                not_variant?: string[];
+                /**
+                 * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                os?: string[];
+                /**
+                 * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "news.example.com"
+                 *     ]
+                 */
+                referrer?: string[];
+                /**
+                 * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "search"
+                 *     ]
+                 */
+                referrer_medium?: string[];
+                /**
+                 * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Google"
+                 *     ]
+                 */
+                referrer_source?: string[];
+                /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
+                region?: string[];
+                /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                rule?: string[];
+                /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
+                source?: string[];
+                /**
+                 * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "302"
+                 *     ]
+                 */
+                status?: string[];
+                /**
+                 * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                tag?: string[];
+                /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
+                to?: string;
+                /** @description IANA time zone in which days and hours are cut. Default: UTC */
+                tz?: string;
+                /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
+                utm_campaign?: string[];
+                /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
+                utm_content?: string[];
+                /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
+                utm_medium?: string[];
+                /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
+                utm_source?: string[];
+                /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
+                utm_term?: string[];
+                /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                variant?: string[];
+                /** @description What the lines are */
+                what?: "clicks" | "breakdown" | "timeseries";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The table */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-link-figures": {
+        parameters: {
+            query?: {
+                /** @description Archived links only, or all others only; both when left out */
+                archived?: "true" | "false";
+                /** @description Which clicks count as clicks: those of people, all, or those of bots */
+                bots?: "exclude" | "include" | "only";
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /**
+                 * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "go.example.com"
+                 *     ]
+                 */
+                domain?: string[];
+                /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
+                from?: string;
+                /** @description Links on a page */
+                limit?: number;
+                /** @description The same as link_id */
+                link?: string[];
+                /**
+                 * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
+                 *     ]
+                 */
+                link_id?: string[];
+                /** @description Without clicks of links on this host */
+                not_domain?: string[];
+                /** @description Without clicks of this link (an id) */
+                not_link_id?: string[];
+                /** @description Without clicks of links that have this tag now */
+                not_tag?: string[];
+                /** @description Links with this text in title, slug or destination, whatever its case */
+                q?: string;
+                /** @description What is sorted by, the highest or latest first: clicks of the period, the last click ever, or when the link was made */
+                sort?: "clicks" | "last_click" | "created";
+                /** @description How many buckets a sparkline has at most; each is a whole number of hours */
+                sparkline?: number;
+                /**
+                 * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                tag?: string[];
+                /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
+                to?: string;
+                /** @description IANA time zone in which days and hours are cut. Default: UTC */
+                tz?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinksOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "stream-live": {
+        parameters: {
+            query?: {
+                /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
+                bot?: string[];
+                /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
+                bot_kind?: string[];
+                /** @description Which clicks count as clicks: those of people, all, or those of bots */
+                bots?: "exclude" | "include" | "only";
+                /**
+                 * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Safari"
+                 *     ]
+                 */
+                browser?: string[];
+                /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
+                city?: string[];
+                /**
+                 * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "EU"
+                 *     ]
+                 */
+                continent?: string[];
+                /**
+                 * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                country?: string[];
+                /**
+                 * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "mobile"
+                 *     ]
+                 */
+                device?: string[];
+                /**
+                 * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "go.example.com"
+                 *     ]
+                 */
+                domain?: string[];
+                /**
+                 * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "fra"
+                 *     ]
+                 */
+                edge_region?: string[];
+                /**
+                 * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "de"
+                 *     ]
+                 */
+                language?: string[];
+                /** @description The same as link_id */
+                link?: string[];
+                /**
+                 * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
+                 *     ]
+                 */
+                link_id?: string[];
+                /** @description Without clicks of bots (true) or people (false) */
+                not_bot?: string[];
+                /** @description Without clicks of this kind of bot */
+                not_bot_kind?: string[];
+                /** @description Without clicks of this browser */
+                not_browser?: string[];
+                /** @description Without clicks of this city (its name) */
+                not_city?: string[];
+                /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
+                not_continent?: string[];
+                /** @description Without clicks of this country (ISO 3166-1, two letters) */
+                not_country?: string[];
+                /** @description Without clicks of this kind of device */
+                not_device?: string[];
+                /** @description Without clicks of links on this host */
+                not_domain?: string[];
+                /** @description Without clicks of the edges of this region */
+                not_edge_region?: string[];
+                /** @description Without clicks of this language (the browser's first) */
+                not_language?: string[];
+                /** @description Without clicks of this link (an id) */
+                not_link_id?: string[];
+                /** @description Without clicks of this operating system */
+                not_os?: string[];
+                /** @description Without clicks of this referring host; the empty one is direct visits */
+                not_referrer?: string[];
+                /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
+                not_referrer_medium?: string[];
+                /** @description Without clicks of this referring site by its name */
+                not_referrer_source?: string[];
+                /** @description Without clicks of this region (its name) */
+                not_region?: string[];
+                /** @description Without clicks of this rule of the link, from 1; 0 is none */
+                not_rule?: string[];
+                /** @description Without clicks of this way to the link (qr for its QR code) */
+                not_source?: string[];
+                /** @description Without clicks of this HTTP status */
+                not_status?: string[];
+                /** @description Without clicks of links that have this tag now */
+                not_tag?: string[];
+                /** @description Without clicks of this utm_campaign */
+                not_utm_campaign?: string[];
+                /** @description Without clicks of this utm_content */
+                not_utm_content?: string[];
+                /** @description Without clicks of this utm_medium */
+                not_utm_medium?: string[];
+                /** @description Without clicks of this utm_source */
+                not_utm_source?: string[];
+                /** @description Without clicks of this utm_term */
+                not_utm_term?: string[];
+                /** @description Without clicks of this variant of the link, from 1; 0 is none */
+                not_variant?: string[];
+                /**
+                 * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                os?: string[];
+                /**
+                 * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "news.example.com"
+                 *     ]
+                 */
+                referrer?: string[];
+                /**
+                 * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "search"
+                 *     ]
+                 */
+                referrer_medium?: string[];
+                /**
+                 * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Google"
+                 *     ]
+                 */
+                referrer_source?: string[];
+                /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
+                region?: string[];
+                /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                rule?: string[];
+                /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
+                source?: string[];
+                /**
+                 * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "302"
+                 *     ]
+                 */
+                status?: string[];
+                /**
+                 * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                tag?: string[];
+                /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
+                utm_campaign?: string[];
+                /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
+                utm_content?: string[];
+                /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
+                utm_medium?: string[];
+                /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
+                utm_source?: string[];
+                /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
+                utm_term?: string[];
+                /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                variant?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Moment"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-summary": {
+        parameters: {
+            query?: {
+                /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
+                bot?: string[];
+                /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
+                bot_kind?: string[];
+                /** @description Which clicks count as clicks: those of people, all, or those of bots */
+                bots?: "exclude" | "include" | "only";
+                /**
+                 * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Safari"
+                 *     ]
+                 */
+                browser?: string[];
+                /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
+                city?: string[];
+                /**
+                 * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "EU"
+                 *     ]
+                 */
+                continent?: string[];
+                /**
+                 * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                country?: string[];
+                /**
+                 * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "mobile"
+                 *     ]
+                 */
+                device?: string[];
+                /**
+                 * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "go.example.com"
+                 *     ]
+                 */
+                domain?: string[];
+                /**
+                 * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "fra"
+                 *     ]
+                 */
+                edge_region?: string[];
+                /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
+                from?: string;
+                /**
+                 * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "de"
+                 *     ]
+                 */
+                language?: string[];
+                /** @description The same as link_id */
+                link?: string[];
+                /**
+                 * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
+                 *     ]
+                 */
+                link_id?: string[];
+                /** @description Without clicks of bots (true) or people (false) */
+                not_bot?: string[];
+                /** @description Without clicks of this kind of bot */
+                not_bot_kind?: string[];
+                /** @description Without clicks of this browser */
+                not_browser?: string[];
+                /** @description Without clicks of this city (its name) */
+                not_city?: string[];
+                /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
+                not_continent?: string[];
+                /** @description Without clicks of this country (ISO 3166-1, two letters) */
+                not_country?: string[];
+                /** @description Without clicks of this kind of device */
+                not_device?: string[];
+                /** @description Without clicks of links on this host */
+                not_domain?: string[];
+                /** @description Without clicks of the edges of this region */
+                not_edge_region?: string[];
+                /** @description Without clicks of this language (the browser's first) */
+                not_language?: string[];
+                /** @description Without clicks of this link (an id) */
+                not_link_id?: string[];
+                /** @description Without clicks of this operating system */
+                not_os?: string[];
+                /** @description Without clicks of this referring host; the empty one is direct visits */
+                not_referrer?: string[];
+                /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
+                not_referrer_medium?: string[];
+                /** @description Without clicks of this referring site by its name */
+                not_referrer_source?: string[];
+                /** @description Without clicks of this region (its name) */
+                not_region?: string[];
+                /** @description Without clicks of this rule of the link, from 1; 0 is none */
+                not_rule?: string[];
+                /** @description Without clicks of this way to the link (qr for its QR code) */
+                not_source?: string[];
+                /** @description Without clicks of this HTTP status */
+                not_status?: string[];
+                /** @description Without clicks of links that have this tag now */
+                not_tag?: string[];
+                /** @description Without clicks of this utm_campaign */
+                not_utm_campaign?: string[];
+                /** @description Without clicks of this utm_content */
+                not_utm_content?: string[];
+                /** @description Without clicks of this utm_medium */
+                not_utm_medium?: string[];
+                /** @description Without clicks of this utm_source */
+                not_utm_source?: string[];
+                /** @description Without clicks of this utm_term */
+                not_utm_term?: string[];
+                /** @description Without clicks of this variant of the link, from 1; 0 is none */
+                not_variant?: string[];
+                /**
+                 * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                os?: string[];
+                /**
+                 * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "news.example.com"
+                 *     ]
+                 */
+                referrer?: string[];
+                /**
+                 * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "search"
+                 *     ]
+                 */
+                referrer_medium?: string[];
+                /**
+                 * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Google"
+                 *     ]
+                 */
+                referrer_source?: string[];
+                /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
+                region?: string[];
+                /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                rule?: string[];
+                /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
+                source?: string[];
+                /**
+                 * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "302"
+                 *     ]
+                 */
+                status?: string[];
+                /**
+                 * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                tag?: string[];
+                /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
+                to?: string;
+                /** @description IANA time zone in which days and hours are cut. Default: UTC */
+                tz?: string;
+                /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
+                utm_campaign?: string[];
+                /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
+                utm_content?: string[];
+                /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
+                utm_medium?: string[];
+                /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
+                utm_source?: string[];
+                /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
+                utm_term?: string[];
+                /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                variant?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Summary"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-timeseries": {
+        parameters: {
+            query?: {
+                /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
+                bot?: string[];
+                /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
+                bot_kind?: string[];
+                /** @description Which clicks count as clicks: those of people, all, or those of bots */
+                bots?: "exclude" | "include" | "only";
+                /**
+                 * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Safari"
+                 *     ]
+                 */
+                browser?: string[];
+                /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
+                city?: string[];
+                /** @description Another series beside: that of the period before */
+                compare?: "none" | "previous";
+                /**
+                 * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "EU"
+                 *     ]
+                 */
+                continent?: string[];
+                /**
+                 * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                country?: string[];
+                /**
+                 * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "mobile"
+                 *     ]
+                 */
+                device?: string[];
+                /**
+                 * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "go.example.com"
+                 *     ]
+                 */
+                domain?: string[];
+                /**
+                 * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "fra"
+                 *     ]
+                 */
+                edge_region?: string[];
+                /** @description An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to */
+                from?: string;
+                /** @description Width of a bucket; weeks begin on Monday */
+                interval?: "minute" | "hour" | "day" | "week" | "month";
+                /**
+                 * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "de"
+                 *     ]
+                 */
+                language?: string[];
+                /** @description The same as link_id */
+                link?: string[];
+                /**
+                 * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
+                 *     ]
+                 */
+                link_id?: string[];
+                /** @description Without clicks of bots (true) or people (false) */
+                not_bot?: string[];
+                /** @description Without clicks of this kind of bot */
+                not_bot_kind?: string[];
+                /** @description Without clicks of this browser */
+                not_browser?: string[];
+                /** @description Without clicks of this city (its name) */
+                not_city?: string[];
+                /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
+                not_continent?: string[];
+                /** @description Without clicks of this country (ISO 3166-1, two letters) */
+                not_country?: string[];
+                /** @description Without clicks of this kind of device */
+                not_device?: string[];
+                /** @description Without clicks of links on this host */
+                not_domain?: string[];
+                /** @description Without clicks of the edges of this region */
+                not_edge_region?: string[];
+                /** @description Without clicks of this language (the browser's first) */
+                not_language?: string[];
+                /** @description Without clicks of this link (an id) */
+                not_link_id?: string[];
+                /** @description Without clicks of this operating system */
+                not_os?: string[];
+                /** @description Without clicks of this referring host; the empty one is direct visits */
+                not_referrer?: string[];
+                /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
+                not_referrer_medium?: string[];
+                /** @description Without clicks of this referring site by its name */
+                not_referrer_source?: string[];
+                /** @description Without clicks of this region (its name) */
+                not_region?: string[];
+                /** @description Without clicks of this rule of the link, from 1; 0 is none */
+                not_rule?: string[];
+                /** @description Without clicks of this way to the link (qr for its QR code) */
+                not_source?: string[];
+                /** @description Without clicks of this HTTP status */
+                not_status?: string[];
+                /** @description Without clicks of links that have this tag now */
+                not_tag?: string[];
+                /** @description Without clicks of this utm_campaign */
+                not_utm_campaign?: string[];
+                /** @description Without clicks of this utm_content */
+                not_utm_content?: string[];
+                /** @description Without clicks of this utm_medium */
+                not_utm_medium?: string[];
+                /** @description Without clicks of this utm_source */
+                not_utm_source?: string[];
+                /** @description Without clicks of this utm_term */
+                not_utm_term?: string[];
+                /** @description Without clicks of this variant of the link, from 1; 0 is none */
+                not_variant?: string[];
+                /**
+                 * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                os?: string[];
+                /**
+                 * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "news.example.com"
+                 *     ]
+                 */
+                referrer?: string[];
+                /**
+                 * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "search"
+                 *     ]
+                 */
+                referrer_medium?: string[];
+                /**
+                 * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Google"
+                 *     ]
+                 */
+                referrer_source?: string[];
+                /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
+                region?: string[];
+                /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                rule?: string[];
+                /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
+                source?: string[];
+                /**
+                 * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "302"
+                 *     ]
+                 */
+                status?: string[];
+                /**
+                 * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                tag?: string[];
+                /** @description An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today */
+                to?: string;
+                /** @description IANA time zone in which days and hours are cut. Default: UTC */
+                tz?: string;
+                /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
+                utm_campaign?: string[];
+                /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
+                utm_content?: string[];
+                /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
+                utm_medium?: string[];
+                /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
+                utm_source?: string[];
+                /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
+                utm_term?: string[];
+                /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                variant?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-totals": {
+        parameters: {
+            query?: {
+                /** @description Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one */
+                bot?: string[];
+                /** @description Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one */
+                bot_kind?: string[];
+                /** @description Which clicks count as clicks: those of people, all, or those of bots */
+                bots?: "exclude" | "include" | "only";
+                /**
+                 * @description Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Safari"
+                 *     ]
+                 */
+                browser?: string[];
+                /** @description Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one */
+                city?: string[];
+                /**
+                 * @description Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "EU"
+                 *     ]
+                 */
+                continent?: string[];
+                /**
+                 * @description Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                country?: string[];
+                /**
+                 * @description Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "mobile"
+                 *     ]
+                 */
+                device?: string[];
+                /**
+                 * @description Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "go.example.com"
+                 *     ]
+                 */
+                domain?: string[];
+                /**
+                 * @description Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "fra"
+                 *     ]
+                 */
+                edge_region?: string[];
+                /**
+                 * @description Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "de"
+                 *     ]
+                 */
+                language?: string[];
+                /** @description The same as link_id */
+                link?: string[];
+                /**
+                 * @description Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"
+                 *     ]
+                 */
+                link_id?: string[];
+                /** @description Without clicks of bots (true) or people (false) */
+                not_bot?: string[];
+                /** @description Without clicks of this kind of bot */
+                not_bot_kind?: string[];
+                /** @description Without clicks of this browser */
+                not_browser?: string[];
+                /** @description Without clicks of this city (its name) */
+                not_city?: string[];
+                /** @description Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA) */
+                not_continent?: string[];
+                /** @description Without clicks of this country (ISO 3166-1, two letters) */
+                not_country?: string[];
+                /** @description Without clicks of this kind of device */
+                not_device?: string[];
+                /** @description Without clicks of links on this host */
+                not_domain?: string[];
+                /** @description Without clicks of the edges of this region */
+                not_edge_region?: string[];
+                /** @description Without clicks of this language (the browser's first) */
+                not_language?: string[];
+                /** @description Without clicks of this link (an id) */
+                not_link_id?: string[];
+                /** @description Without clicks of this operating system */
+                not_os?: string[];
+                /** @description Without clicks of this referring host; the empty one is direct visits */
+                not_referrer?: string[];
+                /** @description Without clicks of this kind of referring site (search, social, email, paid, ai, referral) */
+                not_referrer_medium?: string[];
+                /** @description Without clicks of this referring site by its name */
+                not_referrer_source?: string[];
+                /** @description Without clicks of this region (its name) */
+                not_region?: string[];
+                /** @description Without clicks of this rule of the link, from 1; 0 is none */
+                not_rule?: string[];
+                /** @description Without clicks of this way to the link (qr for its QR code) */
+                not_source?: string[];
+                /** @description Without clicks of this HTTP status */
+                not_status?: string[];
+                /** @description Without clicks of links that have this tag now */
+                not_tag?: string[];
+                /** @description Without clicks of this utm_campaign */
+                not_utm_campaign?: string[];
+                /** @description Without clicks of this utm_content */
+                not_utm_content?: string[];
+                /** @description Without clicks of this utm_medium */
+                not_utm_medium?: string[];
+                /** @description Without clicks of this utm_source */
+                not_utm_source?: string[];
+                /** @description Without clicks of this utm_term */
+                not_utm_term?: string[];
+                /** @description Without clicks of this variant of the link, from 1; 0 is none */
+                not_variant?: string[];
+                /**
+                 * @description Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                os?: string[];
+                /**
+                 * @description Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "news.example.com"
+                 *     ]
+                 */
+                referrer?: string[];
+                /**
+                 * @description Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "search"
+                 *     ]
+                 */
+                referrer_medium?: string[];
+                /**
+                 * @description Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "Google"
+                 *     ]
+                 */
+                referrer_source?: string[];
+                /** @description Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one */
+                region?: string[];
+                /** @description Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                rule?: string[];
+                /** @description Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one */
+                source?: string[];
+                /**
+                 * @description Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "302"
+                 *     ]
+                 */
+                status?: string[];
+                /**
+                 * @description Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                tag?: string[];
+                /** @description Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one */
+                utm_campaign?: string[];
+                /** @description Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one */
+                utm_content?: string[];
+                /** @description Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one */
+                utm_medium?: string[];
+                /** @description Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one */
+                utm_source?: string[];
+                /** @description Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one */
+                utm_term?: string[];
+                /** @description Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one */
+                variant?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Totals"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-domains": {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description How many on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-domain": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDomainBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-domain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the domain */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-domain": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version that is meant; 412 when the domain has another */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the domain */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "edit-domain": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version that is meant; 412 when the domain has another */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the domain */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditDomainBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "stream-events": {
+        parameters: {
+            query?: {
+                /** @description Clicks, too */
+                clicks?: boolean;
+                /** @description Only links on this host */
+                domain?: string;
+                /** @description The same, for who cannot set the header */
+                last_event_id?: string;
+                /** @description Only this link */
+                link_id?: string;
+                /** @description Only links that have this tag; clicks have none */
+                tag?: string;
+                /** @description Only events of these types */
+                type?: string[] | null;
+            };
+            header?: {
+                /** @description The id of the last event that was seen */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-keys": {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description How many on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeysOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-key": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKeyView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "revoke-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "edit-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditKeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-links": {
+        parameters: {
+            query?: {
+                /** @description Archived links only, or all others only; both when left out */
+                archived?: boolean;
+                /** @description Links created at this moment or later */
+                created_after?: string;
+                /** @description Links created before this moment */
+                created_before?: string;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description Links on this host */
+                domain?: string;
+                /** @description Links on a page */
+                limit?: number;
+                /** @description Links with this text in title, slug or destination, whatever its case */
+                q?: string;
+                /** @description Links that have this tag */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-link": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewLinkBody"];
+            };
+        };
+        responses: {
+            /** @description OK: find_or_create found this link */
+            200: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkView"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the link */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-link": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version that is meant; 412 when the link has another */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the link */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "edit-link": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version that is meant; 412 when the link has another */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the link */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditLinkBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "prewarm-link": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the link */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit?: string;
+                    "RateLimit-Policy"?: string;
+                    "X-RateLimit-Limit"?: string;
+                    "X-RateLimit-Remaining"?: string;
+                    "X-RateLimit-Reset"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PrewarmView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "purge-link": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the link */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit?: string;
+                    "RateLimit-Policy"?: string;
+                    "X-RateLimit-Limit"?: string;
+                    "X-RateLimit-Remaining"?: string;
+                    "X-RateLimit-Reset"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurgeView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-link-qr": {
+        parameters: {
+            query?: {
+                /** @description Three or six hexadecimal digits */
+                background?: string;
+                /** @description Three or six hexadecimal digits. Colours that scanners cannot tell from the background are refused. */
+                color?: string;
+                format?: "svg" | "png";
+                /** @description How much of the code may be lost: about 7, 15, 25, 30 percent. M when left out, H with a logo. */
+                level?: "L" | "M" | "Q" | "H";
+                /** @description A PNG as a data URL, percent-encoded: at most 64 KiB and 512 pixels on a side. It covers the middle of the code, at the levels H and Q only. */
+                logo?: string;
+                /** @description Free space on each side, in modules; 4 when left out, as the standard asks for */
+                margin?: number;
+                /** @description Pixels on a side; 512 when left out. A PNG has exactly as many; an SVG is shown at this size. */
+                size?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the link */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Content-Type"?: string;
+                    "X-Content-Type-Options"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                    "image/svg+xml": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "draw-link-qr": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the link */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QrBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Content-Type"?: string;
+                    "X-Content-Type-Options"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                    "image/svg+xml": string;
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-links": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    links: components["schemas"]["NewLinkBody"][];
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-users": {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description How many on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsersOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-user": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewUserInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewUserView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "remove-user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhooksOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhookBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-webhook": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version that is meant; 412 when the endpoint has another */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "edit-webhook": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version that is meant; 412 when the endpoint has another */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditWebhookBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-webhook-deliveries": {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description Only events of this kind */
+                event_type?: string;
+                /** @description Deliveries on a page */
+                limit?: number;
+                /** @description Only events of this link */
+                link_id?: string;
+                /** @description Only these */
+                state?: "pending" | "delivered" | "failed";
+            };
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveriesOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-webhook-delivery": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the delivery */
+                delivery_id: string;
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryDetail"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "replay-webhook-delivery": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the delivery */
+                delivery_id: string;
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "replay-webhook-deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayInputBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayedOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "rotate-webhook-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "test-webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueuedOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "told-clicks.summary": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id: the same for every attempt */
+                "webhook-id": string;
+                /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
+                "webhook-signature": string;
+                /** @description When this attempt was made, in seconds since 1970 */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SummaryMessage"];
+            };
+        };
+        responses: {
+            /** @description It was taken */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing more is wanted: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Service Unavailable or whatever else: it is tried again */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "told-link.created": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id: the same for every attempt */
+                "webhook-id": string;
+                /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
+                "webhook-signature": string;
+                /** @description When this attempt was made, in seconds since 1970 */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkMessage"];
+            };
+        };
+        responses: {
+            /** @description It was taken */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing more is wanted: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Service Unavailable or whatever else: it is tried again */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "told-link.deleted": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id: the same for every attempt */
+                "webhook-id": string;
+                /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
+                "webhook-signature": string;
+                /** @description When this attempt was made, in seconds since 1970 */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkMessage"];
+            };
+        };
+        responses: {
+            /** @description It was taken */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing more is wanted: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Service Unavailable or whatever else: it is tried again */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "told-link.expired": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id: the same for every attempt */
+                "webhook-id": string;
+                /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
+                "webhook-signature": string;
+                /** @description When this attempt was made, in seconds since 1970 */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkMessage"];
+            };
+        };
+        responses: {
+            /** @description It was taken */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing more is wanted: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Service Unavailable or whatever else: it is tried again */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "told-link.threshold_reached": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id: the same for every attempt */
+                "webhook-id": string;
+                /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
+                "webhook-signature": string;
+                /** @description When this attempt was made, in seconds since 1970 */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThresholdMessage"];
+            };
+        };
+        responses: {
+            /** @description It was taken */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing more is wanted: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Service Unavailable or whatever else: it is tried again */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "told-link.updated": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id: the same for every attempt */
+                "webhook-id": string;
+                /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
+                "webhook-signature": string;
+                /** @description When this attempt was made, in seconds since 1970 */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkMessage"];
+            };
+        };
+        responses: {
+            /** @description It was taken */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing more is wanted: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Service Unavailable or whatever else: it is tried again */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "told-webhook.test": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id: the same for every attempt */
+                "webhook-id": string;
+                /** @description v1,BASE64 of HMAC-SHA256 over id.timestamp.body; one for each secret, with a space between */
+                "webhook-signature": string;
+                /** @description When this attempt was made, in seconds since 1970 */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestMessage"];
+            };
+        };
+        responses: {
+            /** @description It was taken */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing more is wanted: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Service Unavailable or whatever else: it is tried again */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
     };
-  };
 }
