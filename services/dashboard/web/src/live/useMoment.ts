@@ -6,8 +6,14 @@ import { stringifySearch } from "../url";
 export type LiveState = "connecting" | "live" | "lost";
 
 /**
- * The last five minutes, again every second, for as long as the page is seen. The
- * browser connects again by itself; each event is whole, so nothing is missed.
+ * A browser connects again when a stream breaks, but gives up for good when it was
+ * refused: when there are too many viewers, or a service starts again.
+ */
+const AGAIN_MS = 10_000;
+
+/**
+ * The last five minutes, again every second, for as long as the page is seen. Each
+ * event is whole, so whoever connects again has missed nothing.
  */
 export function useMoment(query: Query): { moment: Moment | null; state: LiveState } {
   const [moment, setMoment] = useState<Moment | null>(null);
@@ -15,23 +21,34 @@ export function useMoment(query: Query): { moment: Moment | null; state: LiveSta
   const address = `/v1/analytics/live${stringifySearch(filled(query))}`;
   useEffect(() => {
     let source: EventSource | null = null;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    const shut = () => {
+      clearTimeout(again);
+      source?.close();
+      source = null;
+    };
     const open = () => {
       if (source || document.hidden) {
         return;
       }
-      source = new EventSource(address);
-      source.addEventListener("moment", (event) => {
+      const opened = new EventSource(address);
+      source = opened;
+      opened.addEventListener("moment", (event) => {
         setMoment(JSON.parse((event as MessageEvent<string>).data) as Moment);
         setState("live");
       });
-      source.onerror = () => setState("lost");
-    };
-    const shut = () => {
-      source?.close();
-      source = null;
+      opened.onerror = () => {
+        setState("lost");
+        if (opened.readyState === EventSource.CLOSED) {
+          shut();
+          again = setTimeout(open, AGAIN_MS);
+        }
+      };
     };
     // A page that nobody sees gives its place to others.
     const seen = () => (document.hidden ? shut() : open());
+    setMoment(null);
+    setState("connecting");
     open();
     document.addEventListener("visibilitychange", seen);
     return () => {
