@@ -317,6 +317,7 @@ describe("the list", () => {
 
   it("finds a link in the palette", async () => {
     await page.goto(`${stack.url}/settings/appearance`);
+    await page.getByRole("heading", { name: "Appearance" }).waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Command palette" }).fill(slug);
     await page.getByRole("option", { name: /Flow/ }).waitFor();
