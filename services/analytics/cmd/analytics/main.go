@@ -95,7 +95,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	defer closeLimits()
 	mux := http.NewServeMux()
 	document := httpapi.New(mux, api.Title, api.Version, access.NewClient(s.AccessURL), log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
-	api.Register(document, clicks, time.Now, log)
+	api.Register(document, clicks, nil, time.Now, log)
 	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "clickhouse", Ready: clicks.Ready})
 
 	adminListener, err := httpserver.Listen(ctx, s.AdminAddr)
@@ -117,7 +117,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 func printOpenAPI(stdout io.Writer) error {
 	log := slog.New(slog.DiscardHandler)
 	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, log)
-	api.Register(document, nil, time.Now, log)
+	api.Register(document, nil, nil, time.Now, log)
 	text, err := document.OpenAPI().MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("writing the OpenAPI document: %w", err)

@@ -47,13 +47,13 @@ func TestOpenAPIDocumentIsPrinted(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/v1/analytics/summary", "/v1/analytics/timeseries", "/v1/analytics/breakdown"} {
+	for _, path := range []string{"/v1/analytics/summary", "/v1/analytics/timeseries", "/v1/analytics/breakdown", "/v1/analytics/totals", "/v1/analytics/links", "/v1/analytics/live", "/v1/analytics/export", "/v1/analytics/definitions"} {
 		if document.Paths[path] == nil {
 			t.Errorf("%s is not in the document", path)
 		}
 	}
-	if len(document.Paths) != 3 || !strings.HasPrefix(document.OpenAPI, "3.1") {
-		t.Errorf("OpenAPI %s with %d paths, want 3.1 with 3", document.OpenAPI, len(document.Paths))
+	if len(document.Paths) != 8 || !strings.HasPrefix(document.OpenAPI, "3.1") {
+		t.Errorf("OpenAPI %s with %d paths, want 3.1 with 8", document.OpenAPI, len(document.Paths))
 	}
 }
 

@@ -160,7 +160,7 @@ func TestBreakdown(t *testing.T) {
 	check("false[3,2,0] true[2,2,2]", "by", "bot", "bots", "include")
 	check("fra[2,1,0] ash[1,1,2]", "by", "edge_region")
 	check("[1,1,2] a.test[1,1,0] b.test[1,1,0]", "by", "referrer")
-	for _, by := range dimensions() {
+	for _, by := range query.Dimensions() {
 		if len(ask[list[query.Group]](f, breakdown, "by", string(by)).Data) == 0 {
 			t.Errorf("by %s has no values", by)
 		}
@@ -251,13 +251,12 @@ func TestWrongParametersAreNamed(t *testing.T) {
 	check("from:not_before_to", summary, "from", "2027-01-01")
 	check("from:out_of_range", summary, "from", "1999-12-31", "to", "2000-01-02")
 	check("to:out_of_range", summary, "from", "2026-01-01", "to", "2100-01-01")
-	check("tag:not_supported", summary, "tag", "spring")
 	check("link_id:invalid", summary, "link_id", "7")
 	check("link_id:invalid", summary, "link_id", "")
 	check("status:invalid", summary, "status", "ok")
 	check("bot:invalid", summary, "bot", "maybe")
 	check("country:invalid", summary, "country", strings.Repeat("x", maxValue+1))
-	check("country:repeated", summary, "country", "DE", "country", "FR")
+	check("from:repeated", summary, "from", "2026-11-30", "from", "2026-11-29")
 	check("bots:invalid", summary, "bots", "some")
 	check("interval:invalid", timeseries, "interval", "year")
 	check("interval:too_many_buckets", timeseries, "interval", "minute", "from", "2026-11-01", "to", "2026-11-30")
@@ -266,8 +265,8 @@ func TestWrongParametersAreNamed(t *testing.T) {
 	check("limit:invalid", breakdown, "by", "link", "limit", "1001")
 	check("limit:invalid", breakdown, "by", "link", "limit", "many")
 	// all at once
-	check("tag:not_supported tz:unknown_timezone from:invalid link_id:invalid status:invalid", summary,
-		"tz", "x", "from", "x", "tag", "x", "link_id", "x", "status", "x")
+	check("tz:unknown_timezone from:invalid link_id:invalid status:invalid", summary,
+		"tz", "x", "from", "x", "link_id", "x", "status", "x")
 	check("contry:unknown", summary, "contry", "DE")
 	check("by:unknown", timeseries, "by", "country")
 	check("interval:unknown", breakdown, "by", "link", "interval", "day")

@@ -78,7 +78,7 @@ func (f *fixture) serve(dsn string) http.Handler {
 		"noscope": {WorkspaceID: f.mine, Scopes: []access.Scope{access.LinksRead, access.LinksWrite}},
 	}
 	mux := http.NewServeMux()
-	Register(httpapi.New(mux, Title, Version, auth, log), store, now, log)
+	Register(httpapi.New(mux, Title, Version, auth, log), store, nil, now, log)
 	return httpapi.Middleware(mux, prometheus.NewRegistry(), log)
 }
 

@@ -45,15 +45,15 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 
 	filters := [][]Filter{
 		nil,
-		{{Link, links[0].String()}},
-		{{Domain, "go0.test"}},
-		{{Domain, "go0.test"}, {Link, links[2].String()}},
-		{{Bot, "true"}},
-		{{Country, "DE"}},
-		{{Country, ""}, {Bot, "false"}},
-		{{Status, "404"}},
-		{{Country, "DE"}, {Device, "mobile"}},
-		{{Link, links[1].String()}, {Browser, "Safari"}},
+		{{Dimension: Link, Values: []string{links[0].String()}}},
+		{{Dimension: Domain, Values: []string{"go0.test"}}},
+		{{Dimension: Domain, Values: []string{"go0.test"}}, {Dimension: Link, Values: []string{links[2].String()}}},
+		{{Dimension: Bot, Values: []string{"true"}}},
+		{{Dimension: Country, Values: []string{"DE"}}},
+		{{Dimension: Country, Values: []string{""}}, {Dimension: Bot, Values: []string{"false"}}},
+		{{Dimension: Status, Values: []string{"404"}}},
+		{{Dimension: Country, Values: []string{"DE"}}, {Dimension: Device, Values: []string{"mobile"}}},
+		{{Dimension: Link, Values: []string{links[1].String()}}, {Dimension: Browser, Values: []string{"Safari"}}},
 	}
 	zones := []string{"UTC", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"}
 	fromSums := 0
@@ -85,8 +85,12 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 		}
 		compare("summary", func(q *Question) (any, error) { return store.Summary(t.Context(), q) })
 		interval := []Interval{Hour, Day, Week, Month}[random.IntN(4)]
-		compare(string(interval), func(q *Question) (any, error) { return store.Series(t.Context(), q, interval) })
-		by := []Dimension{Link, Country, Device, Browser, UTMSource, EdgeRegion, Status, Bot}[random.IntN(8)]
+		starts, err := Buckets(q.Period, interval)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(string(interval), func(q *Question) (any, error) { return store.Series(t.Context(), q, starts) })
+		by := []Dimension{Link, Country, Device, Browser, UTMSource, EdgeRegion, Status, Bot, Domain}[random.IntN(9)]
 		compare("by "+string(by), func(q *Question) (any, error) { return store.Breakdown(t.Context(), q, by, 10) })
 	}
 	if fromSums < 100 {
@@ -105,8 +109,8 @@ func TestWhereAnswersComeFrom(t *testing.T) {
 			t.Errorf("by %q with %v is asked of %s, want %s", by, filters, got, want)
 		}
 	}
-	link, domain, bot := Filter{Link, noLink}, Filter{Domain, "go.test"}, Filter{Bot, "true"}
-	de, mobile := Filter{Country, "DE"}, Filter{Device, "mobile"}
+	link, domain, bot := Filter{Dimension: Link, Values: []string{noLink}}, Filter{Dimension: Domain, Values: []string{"go.test"}}, Filter{Dimension: Bot, Values: []string{"true"}}
+	de, mobile := Filter{Dimension: Country, Values: []string{"DE"}}, Filter{Dimension: Device, Values: []string{"mobile"}}
 	check("", "clicks_by_link")
 	check("", "clicks_by_link", link)
 	check("", "clicks_by_link", domain, bot)
