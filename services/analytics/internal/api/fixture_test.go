@@ -115,7 +115,7 @@ func (f *fixture) insert(clicks ...click) {
 		if c.status == 0 {
 			c.status = 302
 		}
-		if err := batch.Append(at, uuid.New(), c.workspace, c.link, c.host, c.status, c.edgeRegion, c.visitor, c.bot,
+		if err := batch.Append(at, uuid.New(), c.workspace, c.link, c.host, c.status, c.edgeRegion, c.visitor+uint64(at.Unix()/86400)*1000, c.bot,
 			c.country, c.device, c.browser, c.language, c.referrer, c.source); err != nil {
 			f.t.Fatal(err)
 		}

@@ -25,12 +25,9 @@ func (c *ClickHouse) Breakdown(ctx context.Context, q *Question, by Dimension, l
 
 // EachGroup is Breakdown for more values than should be held in memory.
 func (c *ClickHouse) EachGroup(ctx context.Context, q *Question, by Dimension, limit int, take func(Group) error) error {
-	g := grouping{raw: by.text()}
-	if r := q.rollup(by); r != nil {
-		g.rollup = r.group
-	}
-	s := q.statement(by, g, nil)
-	s.write(" GROUP BY grouped HAVING counted_clicks > 0 ORDER BY counted_clicks DESC, grouped LIMIT {rows:UInt32}")
+	s := &sql{}
+	q.writeCounts(s, by, []key{q.valueKey(by)}, nil)
+	s.write(" HAVING counted_clicks > 0 ORDER BY counted_clicks DESC, grouped LIMIT {rows:UInt32}")
 	s.bind("rows", limit)
 	return c.each(ctx, s, func(rows driver.Rows) error {
 		var g Group
@@ -39,4 +36,13 @@ func (c *ClickHouse) EachGroup(ctx context.Context, q *Question, by Dimension, l
 		}
 		return take(g)
 	})
+}
+
+// valueKey is the value of a dimension.
+func (q *Question) valueKey(by Dimension) key {
+	k := key{name: grouped, day: by.text(), hour: by.text(), raw: by.text()}
+	if r := q.rollup(by); r != nil {
+		k.day, k.hour = r.group, r.group
+	}
+	return k
 }

@@ -62,26 +62,13 @@ func (c *ClickHouse) Ready(ctx context.Context) error {
 
 // Summary returns the counts of the whole period.
 func (c *ClickHouse) Summary(ctx context.Context, q *Question) (Counts, error) {
-	s := q.statement("", grouping{}, nil)
+	s := &sql{}
+	q.writeCounts(s, "", nil, nil)
 	var out Counts
 	err := c.each(ctx, s, func(rows driver.Rows) error {
 		return rows.Scan(&out.Clicks, &out.UniqueVisitors, &out.BotClicks)
 	})
 	return out, err
-}
-
-// statement selects the counts, from sums by the hour where they can tell.
-func (q *Question) statement(by Dimension, g grouping, bounds []uint32) *sql {
-	s := &sql{}
-	if r := q.rollup(by); r != nil && !q.exact {
-		if split, ok := splitHours(q.Period, bounds); ok {
-			q.selectRollup(s, r, by, g, split)
-			return s
-		}
-	}
-	q.selectCounts(s, g.raw, joined("clicks", by))
-	q.where(s)
-	return s
 }
 
 // each runs a statement and calls scan for every row of the answer.

@@ -65,16 +65,6 @@ type Counts struct {
 	BotClicks      uint64 `json:"bot_clicks" doc:"Clicks of bots with the same filters, whatever bots says"`
 }
 
-// selectCounts begins a statement with the three counts, so named that no alias is a column.
-func (q *Question) selectCounts(s *sql, group, from string) {
-	counted := q.Bots.counted()
-	s.write("SELECT ")
-	if group != "" {
-		s.write(group, " AS grouped, ")
-	}
-	s.write("countIf(", counted, ") AS counted_clicks, uniqCombinedIf(17)(visitor, ", counted, ") AS counted_visitors, countIf(bot) AS counted_bots FROM ", from)
-}
-
 // where names the workspace first, always: it comes from the caller's token.
 func (q *Question) where(s *sql) {
 	s.write(" WHERE workspace_id = {workspace:UUID}" +

@@ -33,8 +33,10 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 	pick := func(values ...string) string { return values[random.IntN(len(values))] }
 	for range 3000 {
 		link := random.IntN(len(links))
-		if err := batch.Append(start.Add(time.Duration(random.Int64N(int64(4*24*time.Hour)))), uuid.New(), workspaces[random.IntN(2)], links[link],
-			fmt.Sprintf("go%d.test", link%2), []uint16{302, 404}[random.IntN(2)], uint64(random.IntN(500)), random.IntN(4) == 0,
+		at := start.Add(time.Duration(random.Int64N(int64(4 * 24 * time.Hour))))
+		visitor := uint64(random.IntN(500)) + uint64(at.Unix()/secondsOfDay)*1000 // nobody is recognised the day after
+		if err := batch.Append(at, uuid.New(), workspaces[random.IntN(2)], links[link],
+			fmt.Sprintf("go%d.test", link%2), []uint16{302, 404}[random.IntN(2)], visitor, random.IntN(4) == 0,
 			pick("DE", "FR", ""), pick("mobile", "desktop"), pick("Chrome", "Safari"), pick("", "", "news"), pick("fra", "ash")); err != nil {
 			t.Fatal(err)
 		}
@@ -126,10 +128,15 @@ func TestWhereAnswersComeFrom(t *testing.T) {
 	check(Country, "clicks", link)
 	check("", "clicks", de, link)
 	check("", "clicks", de, mobile)
-	check("", "clicks", de, de)
+	check("", "clicks_by_value", de, de)
+	check(Domain, "clicks_by_link")
+	check(Tag, "clicks_by_link", link)
+	check(Tag, "clicks", de)
+	check(Variant, "clicks")
+	check("", "clicks_by_link", Filter{Dimension: Tag, Values: []string{"a"}})
 }
 
-func TestSplitHours(t *testing.T) {
+func TestHoursThatAreCut(t *testing.T) {
 	at := func(clock string) time.Time {
 		t.Helper()
 		instant, err := time.Parse("15:04:05.999", clock)
@@ -140,7 +147,8 @@ func TestSplitHours(t *testing.T) {
 	}
 	check := func(from, to string, want ...string) {
 		t.Helper()
-		got, ok := splitHours(Period{From: at(from), To: at(to)}, nil)
+		c, ok := cutsOf(Period{From: at(from), To: at(to)}, nil)
+		got := c.hours
 		var starts []uint32
 		for _, w := range want {
 			starts = append(starts, uint32(at(w).Unix()))
@@ -153,14 +161,14 @@ func TestSplitHours(t *testing.T) {
 	check("01:30:00", "05:00:00", "01:00:00")
 	check("01:30:00", "05:00:00.5", "01:00:00", "05:00:00")
 	check("01:10:00", "01:20:00", "01:00:00")
-	if _, ok := splitHours(Period{From: at("00:00:00"), To: at("05:00:00")}, make([]uint32, 0)); !ok {
+	if _, ok := cutsOf(Period{From: at("00:00:00"), To: at("05:00:00")}, nil); !ok {
 		t.Error("a period of whole hours has too many split ones")
 	}
 	var bounds []uint32
 	for i := range uint32(500) {
-		bounds = append(bounds, i*hour+1800)
+		bounds = append(bounds, uint32(at("00:00:00").Unix())+i*hour+1800)
 	}
-	if _, ok := splitHours(Period{From: at("00:00:00"), To: at("05:00:00")}, bounds); ok {
+	if _, ok := cutsOf(Period{From: at("00:00:00"), To: at("00:00:00").AddDate(0, 1, 0)}, bounds); ok {
 		t.Error("five hundred split hours are looked up one by one")
 	}
 }

@@ -28,12 +28,9 @@ func (c *ClickHouse) Series(ctx context.Context, q *Question, starts []time.Time
 	if len(out) == 0 {
 		return out, nil
 	}
-	// The buckets are cut by Go's time zones alone: ClickHouse, which has a zone
-	// table of its own, only looks up between which bounds a click lies.
-	const down = ", {bounds:Array(UInt32)})"
-	s := q.statement("", grouping{"roundDown(toUnixTimestamp(hour)" + down, "roundDown(toUnixTimestamp(ts)" + down}, bounds)
+	s := &sql{}
 	s.bind("bounds", bounds)
-	s.write(" GROUP BY grouped")
+	q.writeCounts(s, "", []key{bucketKey(grouped)}, bounds)
 	err := c.each(ctx, s, func(rows driver.Rows) error {
 		var bound uint32
 		var counts Counts
@@ -48,6 +45,14 @@ func (c *ClickHouse) Series(ctx context.Context, q *Question, starts []time.Time
 		return nil
 	})
 	return out, err
+}
+
+// bucketKey is the bound at or before a click. The buckets are cut by Go's time zones
+// alone: ClickHouse, which has a zone table of its own, only looks up between which
+// bounds a click lies.
+func bucketKey(name string) key {
+	down := func(what string) string { return "roundDown(toUInt32(" + what + "), {bounds:Array(UInt32)})" }
+	return key{name: name, day: down("toUInt32(toDate(hour)) * 86400"), hour: down("toUnixTimestamp(hour)"), raw: down("toUnixTimestamp(ts)")}
 }
 
 // Aligned are the buckets of the period before, one for each of the period's: each

@@ -1,0 +1,5 @@
+-- The same for clicks_by_value.
+
+-- +goose Up
+ALTER TABLE clicks_by_value
+    MATERIALIZE PROJECTION by_day;

@@ -1,0 +1,158 @@
+package query
+
+// key is a column that is grouped by: what it is in a rollup's days (where there is
+// toDate(hour) and no hour), in its hours, and in the table of clicks.
+type key struct{ name, day, hour, raw string }
+
+// grouped is the only key of a time series or a breakdown.
+const grouped = "grouped"
+
+// names lists the keys for SELECT or GROUP BY, with a comma behind each.
+func names(keys []key) string {
+	var out string
+	for _, k := range keys {
+		out += k.name + ", "
+	}
+	return out
+}
+
+// expressions lists what the keys are, with their names.
+func expressions(keys []key, of func(key) string) string {
+	var out string
+	for _, k := range keys {
+		out += of(k) + " AS " + k.name + ", "
+	}
+	return out
+}
+
+func (k key) ofDay() string  { return k.day }
+func (k key) ofHour() string { return k.hour }
+func (k key) ofRaw() string  { return k.raw }
+
+// writeCounts writes the statement that selects the keys and the three counts
+// counted_clicks, counted_visitors and counted_bots, up to and with its GROUP BY.
+func (q *Question) writeCounts(s *sql, by Dimension, keys []key, bounds []uint32) {
+	if r := q.rollup(by); r != nil && !q.exact {
+		if c, ok := cutsOf(q.Period, bounds); ok {
+			w := &rollupWriter{q: q, s: s, r: r, by: by, keys: keys, cuts: c}
+			w.write()
+			return
+		}
+	}
+	counted := q.Bots.counted()
+	s.write("SELECT ", expressions(keys, key.ofRaw), "countIf(", counted, ") AS counted_clicks, uniqCombinedIf(17)(visitor, ", counted,
+		") AS counted_visitors, countIf(bot) AS counted_bots FROM ", joined("clicks", by))
+	q.where(s)
+	s.groupBy(names(keys), "")
+}
+
+// groupBy writes the GROUP BY of keys with a comma behind each, and one more.
+func (s *sql) groupBy(keys, more string) {
+	if keys == "" && more == "" {
+		return
+	}
+	s.write(" GROUP BY ")
+	if more == "" {
+		s.write(keys[:len(keys)-len(", ")])
+		return
+	}
+	s.write(keys, more)
+}
+
+// rollupWriter writes a statement over a rollup. Its parts are: whole days of UTC,
+// from the rollup's projection by day; days that the period or a bucket cuts, by the
+// hour; hours that are cut, click by click. No visitor is recognised from one day to the
+// next, so visitors are counted for each day and added.
+type rollupWriter struct {
+	q    *Question
+	s    *sql
+	r    *rollup
+	by   Dimension
+	keys []key
+	cuts cuts
+}
+
+func (w *rollupWriter) write() {
+	s := w.s
+	s.bind("workspace", w.q.Workspace.String())
+	s.write("SELECT ", names(w.keys), "sum(n) AS counted_clicks, sum(u) AS counted_visitors, sum(b) AS counted_bots FROM (")
+	first := true
+	part := func(write func(condition string, bots bool)) {
+		for _, bots := range []bool{false, true} {
+			if !first {
+				s.write(" UNION ALL ")
+			}
+			first = false
+			condition := "bot"
+			if !bots {
+				condition = w.q.Bots.counted()
+			}
+			write(condition, bots)
+		}
+	}
+	if w.cuts.hasWhole {
+		part(w.days)
+	}
+	if len(w.cuts.days) > 0 {
+		part(w.hours)
+	}
+	s.write(")")
+	s.groupBy(names(w.keys), "")
+}
+
+// days selects whole days. What it selects and groups by is what the projection has,
+// which has no other aggregates: so bots are counted by a select of their own.
+func (w *rollupWriter) days(condition string, bots bool) {
+	s := w.s
+	s.write("SELECT ", expressions(w.keys, key.ofDay))
+	if bots {
+		s.write("toUInt64(0) AS n, toUInt64(0) AS u, sum(clicks) AS b")
+	} else {
+		s.write("sum(clicks) AS n, uniqCombinedMerge(", w.r.bits, ")(visitors) AS u, toUInt64(0) AS b")
+	}
+	s.bind("first_day", uint32(w.cuts.firstDay))
+	s.bind("end_day", uint32(w.cuts.endDay))
+	s.write(" FROM ", joined(w.r.table, w.by), " WHERE workspace_id = {workspace:UUID} AND ", condition,
+		" AND toDate(hour) >= toDate({first_day:UInt32}) AND toDate(hour) < toDate({end_day:UInt32})")
+	w.where()
+	if len(w.cuts.days) > 0 {
+		s.bind("cut_days", w.cuts.days)
+		s.write(" AND toUInt32(toDate(hour)) NOT IN {cut_days:Array(UInt32)}")
+	}
+	s.groupBy(names(w.keys), "toDate(hour)")
+}
+
+func (w *rollupWriter) where() {
+	for _, condition := range w.r.where {
+		w.s.write(" AND ", condition(w.s))
+	}
+}
+
+// hours selects the days that are cut.
+func (w *rollupWriter) hours(condition string, bots bool) {
+	s := w.s
+	s.write("SELECT ", names(w.keys))
+	sums := "sum(clicks_of_hour) AS n, uniqCombinedMerge(" + w.r.bits + ")(visitors_of_hour) AS u, toUInt64(0) AS b"
+	columns, rawColumns := "clicks AS clicks_of_hour, visitors AS visitors_of_hour", "count() AS clicks_of_hour, uniqCombinedState("+w.r.bits+")(visitor) AS visitors_of_hour"
+	if bots {
+		sums, columns, rawColumns = "toUInt64(0) AS n, toUInt64(0) AS u, sum(clicks_of_hour) AS b", "clicks AS clicks_of_hour", "count() AS clicks_of_hour"
+	}
+	from, to := w.q.Period.From.Unix(), w.q.Period.To.Unix()
+	s.bind("first_hour", uint32(from-from%hour))
+	s.bind("end_hour", uint32(to-to%hour)) // the last one is split unless to is whole
+	s.bind("cut_days", w.cuts.days)
+	s.write(sums, " FROM (SELECT ", expressions(w.keys, key.ofHour), "toDate(hour) AS day, ", columns, " FROM ", joined(w.r.table, w.by),
+		" WHERE workspace_id = {workspace:UUID} AND ", condition,
+		" AND hour >= toDateTime({first_hour:UInt32}, 'UTC') AND hour < toDateTime({end_hour:UInt32}, 'UTC') AND toUInt32(toDate(hour)) IN {cut_days:Array(UInt32)}")
+	w.where()
+	if len(w.cuts.hours) > 0 {
+		s.bind("cut_hours", w.cuts.hours)
+		s.write(" AND toUnixTimestamp(hour) NOT IN {cut_hours:Array(UInt32)} UNION ALL SELECT ", expressions(w.keys, key.ofRaw),
+			"toDate(ts, 'UTC') AS day, ", rawColumns, " FROM ", joined("clicks", w.by))
+		w.q.where(s)
+		s.write(" AND ", condition, " AND toUnixTimestamp(toStartOfHour(toDateTime(ts, 'UTC'))) IN {cut_hours:Array(UInt32)}")
+		s.groupBy(names(w.keys), "day")
+	}
+	s.write(")")
+	s.groupBy(names(w.keys), "day")
+}
