@@ -34,6 +34,8 @@ type settings struct {
 	AdminAddr     string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9020" help:"listener of metrics, health and profiles; keep it private"`
 	DrainTimeout  time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"time for open requests when the process is stopped"`
 	ClickHouseURL string        `env:"CLICKHOUSE_URL,required" help:"http://user:password@host:port/database, or clickhouse://... for the native protocol"`
+	KafkaBrokers  []string      `env:"KAFKA_BROKERS,required" help:"host:port, comma separated; while they are away, live clicks and changes of links are missing"`
+	TopicPrefix   string        `env:"TOPIC_PREFIX" help:"put before every topic's name"`
 	AccessURL     string        `env:"ACCESS_URL,required" help:"the links service's RPC listener, for instance http://127.0.0.1:8011"`
 	httplimit.Settings
 }
@@ -45,6 +47,7 @@ func (s settings) Validate() error {
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
+		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckURL("ACCESS_URL", s.AccessURL),
 		s.CheckRateLimits(),
 	}
@@ -88,6 +91,11 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	defer func() { _ = clicks.Close() }() // the process ends
 
+	streams, err := openStreams(s, log)
+	if err != nil {
+		return err
+	}
+	defer streams.close()
 	limits, closeLimits, err := s.Open(registry, log)
 	if err != nil {
 		return err
@@ -95,7 +103,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	defer closeLimits()
 	mux := http.NewServeMux()
 	document := httpapi.New(mux, api.Title, api.Version, access.NewClient(s.AccessURL), log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
-	api.Register(document, clicks, nil, time.Now, log)
+	api.Register(document, api.Sources{Clicks: clicks, Links: streams.catalog.Ready}, time.Now, log)
 	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "clickhouse", Ready: clicks.Ready})
 
 	adminListener, err := httpserver.Listen(ctx, s.AdminAddr)
@@ -109,6 +117,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "admin", s.AdminAddr)
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(adminListener, admin, time.Second, log).Run},
+		runner.Task{Name: "links", Run: streams.copyLinks},
 		runner.Task{Name: "api", Run: httpserver.New(listener, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log).Run},
 		runner.Task{Name: "stopping", Run: admin.Stopping},
 	)
@@ -117,7 +126,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 func printOpenAPI(stdout io.Writer) error {
 	log := slog.New(slog.DiscardHandler)
 	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, log)
-	api.Register(document, nil, nil, time.Now, log)
+	api.Register(document, api.Sources{}, time.Now, log)
 	text, err := document.OpenAPI().MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("writing the OpenAPI document: %w", err)

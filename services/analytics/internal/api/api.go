@@ -41,16 +41,25 @@ type store interface {
 	Links(ctx context.Context, q *query.Question, l query.LinkList) (query.LinkPage, error)
 }
 
+// Sources are where answers come from.
+type Sources struct {
+	Clicks store
+	// Links returns nil when the store knows all links.
+	Links func(context.Context) error
+	Live  feed
+}
+
 type handlers struct {
 	store store
+	links func(context.Context) error
 	live  feed
 	now   func() time.Time
 	log   *slog.Logger
 }
 
 // Register adds the operations to an API made by httpapi.New.
-func Register(api huma.API, clicks store, live feed, now func() time.Time, log *slog.Logger) {
-	h := &handlers{store: clicks, live: live, now: now, log: log}
+func Register(api huma.API, from Sources, now func() time.Time, log *slog.Logger) {
+	h := &handlers{store: from.Clicks, links: from.Links, live: from.Live, now: now, log: log}
 	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{Name: "analytics", Description: about()})
 	h.registerFigures(api)
 	h.registerLinks(api)
@@ -74,7 +83,20 @@ func (h *handlers) question(ctx context.Context, p *PeriodParams, f *FilterParam
 	if err != nil {
 		return nil, h.translate(ctx, err)
 	}
-	return question(id.WorkspaceID, p, f, h.now())
+	q, err := question(id.WorkspaceID, p, f, h.now())
+	if err == nil && q.AsksForTags() {
+		err = h.knowsLinks(ctx)
+	}
+	return q, err
+}
+
+// knowsLinks refuses a question about links while they are being read for the first
+// time: an answer would lack some and not say so.
+func (h *handlers) knowsLinks(ctx context.Context) error {
+	if h.links(ctx) == nil {
+		return nil
+	}
+	return unavailable("unavailable", "The links are being read. The request can be tried again.")
 }
 
 // translate is the border: what the store says becomes an answer, what went wrong

@@ -35,7 +35,7 @@ func TestSummaryComparesWithThePeriodBefore(t *testing.T) {
 	}
 	check(counts{3, 2, 1}, counts{1, 1, 1}) // the week that ends today
 	check(counts{3, 2, 1}, counts{1, 1, 1}, "from", "2026-11-24", "to", "2026-11-30")
-	check(counts{4, 3, 1}, counts{2, 1, 1}, "bots", "include")
+	check(counts{4, 3, 1}, counts{2, 2, 1}, "bots", "include")
 	check(counts{1, 1, 1}, counts{1, 1, 1}, "bots", "only")
 	check(counts{2, 1, 0}, counts{0, 0, 1}, "from", "2026-11-30")
 	check(counts{1, 1, 0}, counts{1, 1, 0}, "from", "2026-11-30T11:00:00Z", "to", "2026-11-30T12:00:00Z")

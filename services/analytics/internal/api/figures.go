@@ -146,6 +146,11 @@ func (h *handlers) breakdown(ctx context.Context, in *breakdownInput) (*breakdow
 		return nil, err
 	}
 	out := &breakdownOutput{}
+	if query.Dimension(in.By) == query.Tag {
+		if err := h.knowsLinks(ctx); err != nil {
+			return nil, err
+		}
+	}
 	out.Body.Data, err = h.store.Breakdown(ctx, q, query.Dimension(in.By), in.Limit)
 	if err != nil {
 		return nil, h.translate(ctx, err)

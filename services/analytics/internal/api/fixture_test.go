@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -43,6 +44,14 @@ type fixture struct {
 	handler     http.Handler
 	conn        driver.Conn
 	mine, other uuid.UUID
+	unread      bool // not all links have been read
+}
+
+func (f *fixture) links(context.Context) error {
+	if f.unread {
+		return errors.New("unread")
+	}
+	return nil
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -78,7 +87,7 @@ func (f *fixture) serve(dsn string) http.Handler {
 		"noscope": {WorkspaceID: f.mine, Scopes: []access.Scope{access.LinksRead, access.LinksWrite}},
 	}
 	mux := http.NewServeMux()
-	Register(httpapi.New(mux, Title, Version, auth, log), store, nil, now, log)
+	Register(httpapi.New(mux, Title, Version, auth, log), Sources{Clicks: store, Links: f.links}, now, log)
 	return httpapi.Middleware(mux, prometheus.NewRegistry(), log)
 }
 

@@ -18,7 +18,7 @@ func (h *handlers) registerLinks(api huma.API) {
 		"A page of links with counts of the period, the last click and a sparkline, answered by one question to the click store. "+
 			"Links without a click are there too, behind the others. With `link_id` (up to 100) the figures of those links. "+
 			"Deleted links are left out unless `link_id` names them.",
-		query.Link, query.Domain, query.Tag), h.links)
+		query.Link, query.Domain, query.Tag), h.list)
 }
 
 type linksInput struct {
@@ -40,13 +40,16 @@ type linksOutput struct {
 	}
 }
 
-func (h *handlers) links(ctx context.Context, in *linksInput) (*linksOutput, error) {
+func (h *handlers) list(ctx context.Context, in *linksInput) (*linksOutput, error) {
 	id, err := access.FromContext(ctx)
 	if err != nil {
 		return nil, h.translate(ctx, err)
 	}
 	q, err := h.question(ctx, &in.PeriodParams, &in.FilterParams)
 	if err != nil {
+		return nil, err
+	}
+	if err := h.knowsLinks(ctx); err != nil {
 		return nil, err
 	}
 	list := query.LinkList{Order: in.Sort, Limit: in.Limit, Points: in.Sparkline, Text: in.Q}

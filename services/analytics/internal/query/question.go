@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -48,6 +49,11 @@ type Question struct {
 	Filters   []Filter // all of them hold
 
 	exact bool // ask the clicks themselves, also where sums could tell
+}
+
+// AsksForTags says whether the answer depends on what is known of links.
+func (q *Question) AsksForTags() bool {
+	return slices.ContainsFunc(q.Filters, func(f Filter) bool { return f.Dimension == Tag })
 }
 
 // Counts answers a question. Clicks and UniqueVisitors are of the clicks that
