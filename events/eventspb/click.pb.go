@@ -67,7 +67,7 @@ type Click struct {
 	Variant uint32 `protobuf:"varint,18,opt,name=variant" json:"variant,omitempty"`
 	// Which of the link's rules chose the target, counted from 1; 0 when none did.
 	Rule uint32 `protobuf:"varint,19,opt,name=rule" json:"rule,omitempty"`
-	// How the visitor came by the link, when the edge can tell: `scan` for its QR code.
+	// How the visitor came by the link, when the edge can tell: `qr` for its QR code.
 	Source        string `protobuf:"bytes,20,opt,name=source" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

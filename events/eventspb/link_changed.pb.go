@@ -133,6 +133,94 @@ func (LinkChanged_ForwardQuery) EnumDescriptor() ([]byte, []int) {
 	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{0, 1}
 }
 
+type Condition_Kind int32
+
+const (
+	Condition_KIND_UNSPECIFIED Condition_Kind = 0
+	// ISO 3166-1 alpha-2, upper case.
+	Condition_KIND_COUNTRY Condition_Kind = 1
+	// The region's name as the file of places has it, in any case; `DE/Bavaria` means
+	// that of one country.
+	Condition_KIND_REGION Condition_Kind = 2
+	// AF, AN, AS, EU, NA, OC or SA.
+	Condition_KIND_CONTINENT Condition_Kind = 3
+	// Language tags in lower case. Fits when the visitor prefers it to all others that
+	// are named, or a tag that begins with it.
+	Condition_KIND_LANGUAGE Condition_Kind = 4
+	// desktop, mobile, tablet or tv.
+	Condition_KIND_DEVICE Condition_Kind = 5
+	// The name of the operating system, in any case.
+	Condition_KIND_OS Condition_Kind = 6
+	// The name of the browser or app, in any case.
+	Condition_KIND_BROWSER Condition_Kind = 7
+	// `true` for bots, `false` for everybody else.
+	Condition_KIND_BOT Condition_Kind = 8
+	// `name`, or `name=value`, decoded.
+	Condition_KIND_QUERY Condition_Kind = 9
+	Condition_KIND_TIME  Condition_Kind = 10
+	// Networks in CIDR form, or addresses.
+	Condition_KIND_ADDRESS Condition_Kind = 11
+)
+
+// Enum value maps for Condition_Kind.
+var (
+	Condition_Kind_name = map[int32]string{
+		0:  "KIND_UNSPECIFIED",
+		1:  "KIND_COUNTRY",
+		2:  "KIND_REGION",
+		3:  "KIND_CONTINENT",
+		4:  "KIND_LANGUAGE",
+		5:  "KIND_DEVICE",
+		6:  "KIND_OS",
+		7:  "KIND_BROWSER",
+		8:  "KIND_BOT",
+		9:  "KIND_QUERY",
+		10: "KIND_TIME",
+		11: "KIND_ADDRESS",
+	}
+	Condition_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"KIND_COUNTRY":     1,
+		"KIND_REGION":      2,
+		"KIND_CONTINENT":   3,
+		"KIND_LANGUAGE":    4,
+		"KIND_DEVICE":      5,
+		"KIND_OS":          6,
+		"KIND_BROWSER":     7,
+		"KIND_BOT":         8,
+		"KIND_QUERY":       9,
+		"KIND_TIME":        10,
+		"KIND_ADDRESS":     11,
+	}
+)
+
+func (x Condition_Kind) Enum() *Condition_Kind {
+	p := new(Condition_Kind)
+	*p = x
+	return p
+}
+
+func (x Condition_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Condition_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkstream_events_v1_link_changed_proto_enumTypes[2].Descriptor()
+}
+
+func (Condition_Kind) Type() protoreflect.EnumType {
+	return &file_linkstream_events_v1_link_changed_proto_enumTypes[2]
+}
+
+func (x Condition_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Condition_Kind.Descriptor instead.
+func (Condition_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{3, 0}
+}
+
 // LinkChanged is the whole state of one link after one mutation. Topic
 // linkstream.links.changelog.v1, compacted, keyed by link_id, so the newest
 // record of a key is all that a reader ever needs of that link.
@@ -178,7 +266,27 @@ type LinkChanged struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=created_at,json=createdAt" json:"created_at,omitempty"`
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=updated_at,json=updatedAt" json:"updated_at,omitempty"`
 	// What becomes of the query that a visitor brings along.
-	ForwardQuery  LinkChanged_ForwardQuery `protobuf:"varint,20,opt,name=forward_query,json=forwardQuery,enum=linkstream.events.v1.LinkChanged_ForwardQuery" json:"forward_query,omitempty"`
+	ForwardQuery LinkChanged_ForwardQuery `protobuf:"varint,20,opt,name=forward_query,json=forwardQuery,enum=linkstream.events.v1.LinkChanged_ForwardQuery" json:"forward_query,omitempty"`
+	// Switched off by its owner: it answers 410 (or its fallback), whatever else is set.
+	Disabled bool `protobuf:"varint,21,opt,name=disabled" json:"disabled,omitempty"`
+	// How many redirects the link gives in all; 0 for no limit.
+	MaxClicks uint64 `protobuf:"varint,22,opt,name=max_clicks,json=maxClicks" json:"max_clicks,omitempty"`
+	// The version at which the link got a limit while it had none. Counting starts anew
+	// there, and at no other edit.
+	MaxClicksSince uint64 `protobuf:"varint,23,opt,name=max_clicks_since,json=maxClicksSince" json:"max_clicks_since,omitempty"`
+	// Set when visitors must give a password. SECRET: whoever passes a link on to a third
+	// party leaves this out, and says at most that there is one.
+	Password *Password `protobuf:"bytes,24,opt,name=password" json:"password,omitempty"`
+	// In this order: the target of the first that matches is taken.
+	Rules []*Rule `protobuf:"bytes,25,rep,name=rules" json:"rules,omitempty"`
+	// Targets that visitors are split over when no rule matches.
+	Split *Split `protobuf:"bytes,26,opt,name=split" json:"split,omitempty"`
+	// What a visitor asks for beneath the slug goes behind the destination's path.
+	ForwardPath bool `protobuf:"varint,27,opt,name=forward_path,json=forwardPath" json:"forward_path,omitempty"`
+	// Parameters that every target of the link gets, unless it has them.
+	Utm *Utm `protobuf:"bytes,28,opt,name=utm" json:"utm,omitempty"`
+	// What preview bots are shown instead of the target's own.
+	Preview       *Preview `protobuf:"bytes,29,opt,name=preview" json:"preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -353,6 +461,631 @@ func (x *LinkChanged) GetForwardQuery() LinkChanged_ForwardQuery {
 	return LinkChanged_FORWARD_QUERY_UNSPECIFIED
 }
 
+func (x *LinkChanged) GetDisabled() bool {
+	if x != nil {
+		return x.Disabled
+	}
+	return false
+}
+
+func (x *LinkChanged) GetMaxClicks() uint64 {
+	if x != nil {
+		return x.MaxClicks
+	}
+	return 0
+}
+
+func (x *LinkChanged) GetMaxClicksSince() uint64 {
+	if x != nil {
+		return x.MaxClicksSince
+	}
+	return 0
+}
+
+func (x *LinkChanged) GetPassword() *Password {
+	if x != nil {
+		return x.Password
+	}
+	return nil
+}
+
+func (x *LinkChanged) GetRules() []*Rule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *LinkChanged) GetSplit() *Split {
+	if x != nil {
+		return x.Split
+	}
+	return nil
+}
+
+func (x *LinkChanged) GetForwardPath() bool {
+	if x != nil {
+		return x.ForwardPath
+	}
+	return false
+}
+
+func (x *LinkChanged) GetUtm() *Utm {
+	if x != nil {
+		return x.Utm
+	}
+	return nil
+}
+
+func (x *LinkChanged) GetPreview() *Preview {
+	if x != nil {
+		return x.Preview
+	}
+	return nil
+}
+
+// Password protects a link. The password itself, and what is stored of it, are in no
+// message.
+type Password struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Signs the cookies of visitors who gave the password. It is another one after the
+	// password was set anew, so that older cookies end. SECRET.
+	UnlockKey     []byte `protobuf:"bytes,1,opt,name=unlock_key,json=unlockKey" json:"unlock_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Password) Reset() {
+	*x = Password{}
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Password) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Password) ProtoMessage() {}
+
+func (x *Password) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Password.ProtoReflect.Descriptor instead.
+func (*Password) Descriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Password) GetUnlockKey() []byte {
+	if x != nil {
+		return x.UnlockKey
+	}
+	return nil
+}
+
+// Rule sends those visitors to a target of its own for whom all its conditions hold.
+type Rule struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conditions    []*Condition           `protobuf:"bytes,1,rep,name=conditions" json:"conditions,omitempty"`
+	Destination   string                 `protobuf:"bytes,2,opt,name=destination" json:"destination,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Rule) Reset() {
+	*x = Rule{}
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rule) ProtoMessage() {}
+
+func (x *Rule) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rule.ProtoReflect.Descriptor instead.
+func (*Rule) Descriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Rule) GetConditions() []*Condition {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
+func (x *Rule) GetDestination() string {
+	if x != nil {
+		return x.Destination
+	}
+	return ""
+}
+
+// Condition holds when any of its values fits, and for times when all that is set does.
+// A kind that a reader does not know never holds.
+type Condition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  Condition_Kind         `protobuf:"varint,1,opt,name=kind,enum=linkstream.events.v1.Condition_Kind" json:"kind,omitempty"`
+	// Depends on the kind; see there.
+	Values []string `protobuf:"bytes,2,rep,name=values" json:"values,omitempty"`
+	// Only with KIND_TIME.
+	Time          *Time `protobuf:"bytes,3,opt,name=time" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Condition) Reset() {
+	*x = Condition{}
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Condition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Condition) ProtoMessage() {}
+
+func (x *Condition) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Condition.ProtoReflect.Descriptor instead.
+func (*Condition) Descriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Condition) GetKind() Condition_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return Condition_KIND_UNSPECIFIED
+}
+
+func (x *Condition) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *Condition) GetTime() *Time {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+// Time is a time window. What is not set does not limit.
+type Time struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// IANA name of the zone that weekdays and times of day are in; empty for UTC.
+	Zone string `protobuf:"bytes,1,opt,name=zone" json:"zone,omitempty"`
+	// 1 for Monday to 7 for Sunday. A window past midnight belongs to the day it began on.
+	Weekdays []uint32 `protobuf:"varint,2,rep,packed,name=weekdays" json:"weekdays,omitempty"`
+	// Minutes since midnight, half-open; a window whose end is not after its begin
+	// reaches past midnight. Both or none are set.
+	Day           *DayWindow             `protobuf:"bytes,3,opt,name=day" json:"day,omitempty"`
+	StartsAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=starts_at,json=startsAt" json:"starts_at,omitempty"`
+	EndsAt        *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=ends_at,json=endsAt" json:"ends_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Time) Reset() {
+	*x = Time{}
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Time) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Time) ProtoMessage() {}
+
+func (x *Time) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Time.ProtoReflect.Descriptor instead.
+func (*Time) Descriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Time) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *Time) GetWeekdays() []uint32 {
+	if x != nil {
+		return x.Weekdays
+	}
+	return nil
+}
+
+func (x *Time) GetDay() *DayWindow {
+	if x != nil {
+		return x.Day
+	}
+	return nil
+}
+
+func (x *Time) GetStartsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsAt
+	}
+	return nil
+}
+
+func (x *Time) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+// DayWindow is a part of a day.
+type DayWindow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	FromMinute    uint32                 `protobuf:"varint,1,opt,name=from_minute,json=fromMinute" json:"from_minute,omitempty"`
+	ToMinute      uint32                 `protobuf:"varint,2,opt,name=to_minute,json=toMinute" json:"to_minute,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DayWindow) Reset() {
+	*x = DayWindow{}
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DayWindow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DayWindow) ProtoMessage() {}
+
+func (x *DayWindow) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DayWindow.ProtoReflect.Descriptor instead.
+func (*DayWindow) Descriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *DayWindow) GetFromMinute() uint32 {
+	if x != nil {
+		return x.FromMinute
+	}
+	return 0
+}
+
+func (x *DayWindow) GetToMinute() uint32 {
+	if x != nil {
+		return x.ToMinute
+	}
+	return 0
+}
+
+// Split is an A/B test: each visitor is sent to one of the variants, always the same.
+type Split struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Variants []*Variant             `protobuf:"bytes,1,rep,name=variants" json:"variants,omitempty"`
+	// From here on everybody gets the winner; unset for never, unless there is one already.
+	EndsAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=ends_at,json=endsAt" json:"ends_at,omitempty"`
+	// Counted from 1; 0 for none: then the link's own destination takes over at the end.
+	// A winner without an end has won already.
+	Winner        uint32 `protobuf:"varint,3,opt,name=winner" json:"winner,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Split) Reset() {
+	*x = Split{}
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Split) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Split) ProtoMessage() {}
+
+func (x *Split) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Split.ProtoReflect.Descriptor instead.
+func (*Split) Descriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Split) GetVariants() []*Variant {
+	if x != nil {
+		return x.Variants
+	}
+	return nil
+}
+
+func (x *Split) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *Split) GetWinner() uint32 {
+	if x != nil {
+		return x.Winner
+	}
+	return 0
+}
+
+type Variant struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Destination string                 `protobuf:"bytes,1,opt,name=destination" json:"destination,omitempty"`
+	// The share, relative to the sum of all.
+	Weight        uint32 `protobuf:"varint,2,opt,name=weight" json:"weight,omitempty"`
+	Name          string `protobuf:"bytes,3,opt,name=name" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Variant) Reset() {
+	*x = Variant{}
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Variant) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Variant) ProtoMessage() {}
+
+func (x *Variant) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Variant.ProtoReflect.Descriptor instead.
+func (*Variant) Descriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Variant) GetDestination() string {
+	if x != nil {
+		return x.Destination
+	}
+	return ""
+}
+
+func (x *Variant) GetWeight() uint32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *Variant) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// Utm are campaign parameters, not encoded. Empty ones are not added.
+type Utm struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Source        string                 `protobuf:"bytes,1,opt,name=source" json:"source,omitempty"`
+	Medium        string                 `protobuf:"bytes,2,opt,name=medium" json:"medium,omitempty"`
+	Campaign      string                 `protobuf:"bytes,3,opt,name=campaign" json:"campaign,omitempty"`
+	Term          string                 `protobuf:"bytes,4,opt,name=term" json:"term,omitempty"`
+	Content       string                 `protobuf:"bytes,5,opt,name=content" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Utm) Reset() {
+	*x = Utm{}
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Utm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Utm) ProtoMessage() {}
+
+func (x *Utm) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Utm.ProtoReflect.Descriptor instead.
+func (*Utm) Descriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Utm) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Utm) GetMedium() string {
+	if x != nil {
+		return x.Medium
+	}
+	return ""
+}
+
+func (x *Utm) GetCampaign() string {
+	if x != nil {
+		return x.Campaign
+	}
+	return ""
+}
+
+func (x *Utm) GetTerm() string {
+	if x != nil {
+		return x.Term
+	}
+	return ""
+}
+
+func (x *Utm) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+type Preview struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Title string                 `protobuf:"bytes,1,opt,name=title" json:"title,omitempty"`
+	Text  string                 `protobuf:"bytes,2,opt,name=text" json:"text,omitempty"`
+	// An absolute URL.
+	Image         string `protobuf:"bytes,3,opt,name=image" json:"image,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Preview) Reset() {
+	*x = Preview{}
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Preview) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Preview) ProtoMessage() {}
+
+func (x *Preview) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Preview.ProtoReflect.Descriptor instead.
+func (*Preview) Descriptor() ([]byte, []int) {
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Preview) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *Preview) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Preview) GetImage() string {
+	if x != nil {
+		return x.Image
+	}
+	return ""
+}
+
 // Address is what a visitor asks for.
 type Address struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -369,7 +1102,7 @@ type Address struct {
 
 func (x *Address) Reset() {
 	*x = Address{}
-	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[1]
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -381,7 +1114,7 @@ func (x *Address) String() string {
 func (*Address) ProtoMessage() {}
 
 func (x *Address) ProtoReflect() protoreflect.Message {
-	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[1]
+	mi := &file_linkstream_events_v1_link_changed_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -394,7 +1127,7 @@ func (x *Address) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Address.ProtoReflect.Descriptor instead.
 func (*Address) Descriptor() ([]byte, []int) {
-	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{1}
+	return file_linkstream_events_v1_link_changed_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Address) GetHost() string {
@@ -422,7 +1155,7 @@ var File_linkstream_events_v1_link_changed_proto protoreflect.FileDescriptor
 
 const file_linkstream_events_v1_link_changed_proto_rawDesc = "" +
 	"\n" +
-	"'linkstream/events/v1/link_changed.proto\x12\x14linkstream.events.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd3\b\n" +
+	"'linkstream/events/v1/link_changed.proto\x12\x14linkstream.events.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\v\n" +
 	"\vLinkChanged\x12\x17\n" +
 	"\alink_id\x18\x01 \x01(\fR\x06linkId\x12!\n" +
 	"\fworkspace_id\x18\x02 \x01(\fR\vworkspaceId\x127\n" +
@@ -449,7 +1182,17 @@ const file_linkstream_events_v1_link_changed_proto_rawDesc = "" +
 	"created_at\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12S\n" +
-	"\rforward_query\x18\x14 \x01(\x0e2..linkstream.events.v1.LinkChanged.ForwardQueryR\fforwardQuery\"R\n" +
+	"\rforward_query\x18\x14 \x01(\x0e2..linkstream.events.v1.LinkChanged.ForwardQueryR\fforwardQuery\x12\x1a\n" +
+	"\bdisabled\x18\x15 \x01(\bR\bdisabled\x12\x1d\n" +
+	"\n" +
+	"max_clicks\x18\x16 \x01(\x04R\tmaxClicks\x12(\n" +
+	"\x10max_clicks_since\x18\x17 \x01(\x04R\x0emaxClicksSince\x12:\n" +
+	"\bpassword\x18\x18 \x01(\v2\x1e.linkstream.events.v1.PasswordR\bpassword\x120\n" +
+	"\x05rules\x18\x19 \x03(\v2\x1a.linkstream.events.v1.RuleR\x05rules\x121\n" +
+	"\x05split\x18\x1a \x01(\v2\x1b.linkstream.events.v1.SplitR\x05split\x12!\n" +
+	"\fforward_path\x18\x1b \x01(\bR\vforwardPath\x12+\n" +
+	"\x03utm\x18\x1c \x01(\v2\x19.linkstream.events.v1.UtmR\x03utm\x127\n" +
+	"\apreview\x18\x1d \x01(\v2\x1d.linkstream.events.v1.PreviewR\apreview\"R\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fKIND_CREATED\x10\x01\x12\x10\n" +
@@ -459,7 +1202,62 @@ const file_linkstream_events_v1_link_changed_proto_rawDesc = "" +
 	"\x19FORWARD_QUERY_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11FORWARD_QUERY_ADD\x10\x01\x12\x1e\n" +
 	"\x1aFORWARD_QUERY_VISITOR_WINS\x10\x02\x12\x1c\n" +
-	"\x18FORWARD_QUERY_OWNER_WINS\x10\x03\"L\n" +
+	"\x18FORWARD_QUERY_OWNER_WINS\x10\x03\")\n" +
+	"\bPassword\x12\x1d\n" +
+	"\n" +
+	"unlock_key\x18\x01 \x01(\fR\tunlockKey\"i\n" +
+	"\x04Rule\x12?\n" +
+	"\n" +
+	"conditions\x18\x01 \x03(\v2\x1f.linkstream.events.v1.ConditionR\n" +
+	"conditions\x12 \n" +
+	"\vdestination\x18\x02 \x01(\tR\vdestination\"\xe5\x02\n" +
+	"\tCondition\x128\n" +
+	"\x04kind\x18\x01 \x01(\x0e2$.linkstream.events.v1.Condition.KindR\x04kind\x12\x16\n" +
+	"\x06values\x18\x02 \x03(\tR\x06values\x12.\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.linkstream.events.v1.TimeR\x04time\"\xd5\x01\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fKIND_COUNTRY\x10\x01\x12\x0f\n" +
+	"\vKIND_REGION\x10\x02\x12\x12\n" +
+	"\x0eKIND_CONTINENT\x10\x03\x12\x11\n" +
+	"\rKIND_LANGUAGE\x10\x04\x12\x0f\n" +
+	"\vKIND_DEVICE\x10\x05\x12\v\n" +
+	"\aKIND_OS\x10\x06\x12\x10\n" +
+	"\fKIND_BROWSER\x10\a\x12\f\n" +
+	"\bKIND_BOT\x10\b\x12\x0e\n" +
+	"\n" +
+	"KIND_QUERY\x10\t\x12\r\n" +
+	"\tKIND_TIME\x10\n" +
+	"\x12\x10\n" +
+	"\fKIND_ADDRESS\x10\v\"\xd7\x01\n" +
+	"\x04Time\x12\x12\n" +
+	"\x04zone\x18\x01 \x01(\tR\x04zone\x12\x1a\n" +
+	"\bweekdays\x18\x02 \x03(\rR\bweekdays\x121\n" +
+	"\x03day\x18\x03 \x01(\v2\x1f.linkstream.events.v1.DayWindowR\x03day\x127\n" +
+	"\tstarts_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x123\n" +
+	"\aends_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\"I\n" +
+	"\tDayWindow\x12\x1f\n" +
+	"\vfrom_minute\x18\x01 \x01(\rR\n" +
+	"fromMinute\x12\x1b\n" +
+	"\tto_minute\x18\x02 \x01(\rR\btoMinute\"\x8f\x01\n" +
+	"\x05Split\x129\n" +
+	"\bvariants\x18\x01 \x03(\v2\x1d.linkstream.events.v1.VariantR\bvariants\x123\n" +
+	"\aends_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12\x16\n" +
+	"\x06winner\x18\x03 \x01(\rR\x06winner\"W\n" +
+	"\aVariant\x12 \n" +
+	"\vdestination\x18\x01 \x01(\tR\vdestination\x12\x16\n" +
+	"\x06weight\x18\x02 \x01(\rR\x06weight\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\x7f\n" +
+	"\x03Utm\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x16\n" +
+	"\x06medium\x18\x02 \x01(\tR\x06medium\x12\x1a\n" +
+	"\bcampaign\x18\x03 \x01(\tR\bcampaign\x12\x12\n" +
+	"\x04term\x18\x04 \x01(\tR\x04term\x12\x18\n" +
+	"\acontent\x18\x05 \x01(\tR\acontent\"I\n" +
+	"\aPreview\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x14\n" +
+	"\x05image\x18\x03 \x01(\tR\x05image\"L\n" +
 	"\aAddress\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x19\n" +
@@ -477,30 +1275,53 @@ func file_linkstream_events_v1_link_changed_proto_rawDescGZIP() []byte {
 	return file_linkstream_events_v1_link_changed_proto_rawDescData
 }
 
-var file_linkstream_events_v1_link_changed_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_linkstream_events_v1_link_changed_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_linkstream_events_v1_link_changed_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_linkstream_events_v1_link_changed_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_linkstream_events_v1_link_changed_proto_goTypes = []any{
 	(LinkChanged_Kind)(0),         // 0: linkstream.events.v1.LinkChanged.Kind
 	(LinkChanged_ForwardQuery)(0), // 1: linkstream.events.v1.LinkChanged.ForwardQuery
-	(*LinkChanged)(nil),           // 2: linkstream.events.v1.LinkChanged
-	(*Address)(nil),               // 3: linkstream.events.v1.Address
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(Condition_Kind)(0),           // 2: linkstream.events.v1.Condition.Kind
+	(*LinkChanged)(nil),           // 3: linkstream.events.v1.LinkChanged
+	(*Password)(nil),              // 4: linkstream.events.v1.Password
+	(*Rule)(nil),                  // 5: linkstream.events.v1.Rule
+	(*Condition)(nil),             // 6: linkstream.events.v1.Condition
+	(*Time)(nil),                  // 7: linkstream.events.v1.Time
+	(*DayWindow)(nil),             // 8: linkstream.events.v1.DayWindow
+	(*Split)(nil),                 // 9: linkstream.events.v1.Split
+	(*Variant)(nil),               // 10: linkstream.events.v1.Variant
+	(*Utm)(nil),                   // 11: linkstream.events.v1.Utm
+	(*Preview)(nil),               // 12: linkstream.events.v1.Preview
+	(*Address)(nil),               // 13: linkstream.events.v1.Address
+	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
 }
 var file_linkstream_events_v1_link_changed_proto_depIdxs = []int32{
-	3, // 0: linkstream.events.v1.LinkChanged.address:type_name -> linkstream.events.v1.Address
-	3, // 1: linkstream.events.v1.LinkChanged.previous_address:type_name -> linkstream.events.v1.Address
-	0, // 2: linkstream.events.v1.LinkChanged.kind:type_name -> linkstream.events.v1.LinkChanged.Kind
-	4, // 3: linkstream.events.v1.LinkChanged.changed_at:type_name -> google.protobuf.Timestamp
-	4, // 4: linkstream.events.v1.LinkChanged.starts_at:type_name -> google.protobuf.Timestamp
-	4, // 5: linkstream.events.v1.LinkChanged.expires_at:type_name -> google.protobuf.Timestamp
-	4, // 6: linkstream.events.v1.LinkChanged.created_at:type_name -> google.protobuf.Timestamp
-	4, // 7: linkstream.events.v1.LinkChanged.updated_at:type_name -> google.protobuf.Timestamp
-	1, // 8: linkstream.events.v1.LinkChanged.forward_query:type_name -> linkstream.events.v1.LinkChanged.ForwardQuery
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	13, // 0: linkstream.events.v1.LinkChanged.address:type_name -> linkstream.events.v1.Address
+	13, // 1: linkstream.events.v1.LinkChanged.previous_address:type_name -> linkstream.events.v1.Address
+	0,  // 2: linkstream.events.v1.LinkChanged.kind:type_name -> linkstream.events.v1.LinkChanged.Kind
+	14, // 3: linkstream.events.v1.LinkChanged.changed_at:type_name -> google.protobuf.Timestamp
+	14, // 4: linkstream.events.v1.LinkChanged.starts_at:type_name -> google.protobuf.Timestamp
+	14, // 5: linkstream.events.v1.LinkChanged.expires_at:type_name -> google.protobuf.Timestamp
+	14, // 6: linkstream.events.v1.LinkChanged.created_at:type_name -> google.protobuf.Timestamp
+	14, // 7: linkstream.events.v1.LinkChanged.updated_at:type_name -> google.protobuf.Timestamp
+	1,  // 8: linkstream.events.v1.LinkChanged.forward_query:type_name -> linkstream.events.v1.LinkChanged.ForwardQuery
+	4,  // 9: linkstream.events.v1.LinkChanged.password:type_name -> linkstream.events.v1.Password
+	5,  // 10: linkstream.events.v1.LinkChanged.rules:type_name -> linkstream.events.v1.Rule
+	9,  // 11: linkstream.events.v1.LinkChanged.split:type_name -> linkstream.events.v1.Split
+	11, // 12: linkstream.events.v1.LinkChanged.utm:type_name -> linkstream.events.v1.Utm
+	12, // 13: linkstream.events.v1.LinkChanged.preview:type_name -> linkstream.events.v1.Preview
+	6,  // 14: linkstream.events.v1.Rule.conditions:type_name -> linkstream.events.v1.Condition
+	2,  // 15: linkstream.events.v1.Condition.kind:type_name -> linkstream.events.v1.Condition.Kind
+	7,  // 16: linkstream.events.v1.Condition.time:type_name -> linkstream.events.v1.Time
+	8,  // 17: linkstream.events.v1.Time.day:type_name -> linkstream.events.v1.DayWindow
+	14, // 18: linkstream.events.v1.Time.starts_at:type_name -> google.protobuf.Timestamp
+	14, // 19: linkstream.events.v1.Time.ends_at:type_name -> google.protobuf.Timestamp
+	10, // 20: linkstream.events.v1.Split.variants:type_name -> linkstream.events.v1.Variant
+	14, // 21: linkstream.events.v1.Split.ends_at:type_name -> google.protobuf.Timestamp
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_linkstream_events_v1_link_changed_proto_init() }
@@ -513,8 +1334,8 @@ func file_linkstream_events_v1_link_changed_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkstream_events_v1_link_changed_proto_rawDesc), len(file_linkstream_events_v1_link_changed_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   2,
+			NumEnums:      3,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

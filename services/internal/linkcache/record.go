@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -25,10 +26,24 @@ type Flags uint16
 
 // The flags of version 1 of the record. New ones are only ever added.
 const (
+	// FlagPassword: visitors must give a password; the options hold the key of those who did.
+	FlagPassword Flags = 1 << 0
+	// FlagRules: rules in the options may choose another target.
+	FlagRules Flags = 1 << 2
 	// At most one of these is set: what becomes of a visitor's query.
 	FlagForwardAdd         Flags = 1 << 3
 	FlagForwardVisitorWins Flags = 1 << 4
 	FlagForwardOwnerWins   Flags = 1 << 5
+	// FlagVariants: visitors are split over the variants in the options.
+	FlagVariants Flags = 1 << 6
+	// FlagMaxClicks: redirects are counted against the limit in the options.
+	FlagMaxClicks Flags = 1 << 7
+	// FlagForwardPath: what is asked for beneath the slug goes into the target.
+	FlagForwardPath Flags = 1 << 8
+	// FlagPreview: the options hold what preview bots are shown.
+	FlagPreview Flags = 1 << 9
+	// FlagDisabled: the link is switched off.
+	FlagDisabled Flags = 1 << 10
 	// FlagDeleted marks what is left of a deleted or moved link: its revision.
 	FlagDeleted Flags = 1 << 15
 	// KnownFlags are all that this release understands.
@@ -51,7 +66,14 @@ type Record struct {
 	StartsAt    int64     `json:"a,omitempty"`
 	ExpiresAt   int64     `json:"e,omitempty"`
 	Fallback    string    `json:"b,omitempty"`
+	// Title is for the preview page.
+	Title string `json:"t,omitempty"`
+	// Options are what the flags announce, "" for none: a plain link pays nothing.
+	Options OptionText `json:"o,omitempty"`
 }
+
+// CreatedAt is when the link was made: its id says so.
+func (r *Record) CreatedAt() time.Time { return time.Unix(r.LinkID.Time().UnixTime()) }
 
 // Deleted says whether the record is only the marker of a deleted link.
 func (r *Record) Deleted() bool { return r.Flags&FlagDeleted != 0 }
@@ -94,6 +116,7 @@ func fromLinkChanged(ev *eventspb.LinkChanged) (Record, error) {
 		StartsAt:    millis(ev.GetStartsAt()),
 		ExpiresAt:   millis(ev.GetExpiresAt()),
 		Fallback:    ev.GetFallbackUrl(),
+		Title:       ev.GetTitle(),
 		Flags:       forward(ev.GetForwardQuery()),
 	}
 	if status := int(ev.GetStatusCode()); status != DefaultStatus {
@@ -101,6 +124,9 @@ func fromLinkChanged(ev *eventspb.LinkChanged) (Record, error) {
 	}
 	if ev.GetKind() == eventspb.LinkChanged_KIND_DELETED {
 		return marker(r), nil
+	}
+	if err := r.addOptions(ev); err != nil {
+		return Record{}, err
 	}
 	return r, nil
 }

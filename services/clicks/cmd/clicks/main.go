@@ -16,12 +16,12 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
 	"github.com/linkstream/linkstream/services/clicks/internal/sink"
 	"github.com/linkstream/linkstream/services/internal/clickhouseconn"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/place"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 )
@@ -107,7 +107,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
 	}
 	defer func() { _ = ch.Close() }() // the process ends
-	places := enrich.OpenPlaces(ctx, s.placesFiles(), log)
+	places := place.Open(ctx, s.placesFiles(), log)
 	listener, err := httpserver.Listen(ctx, s.AdminAddr)
 	if err != nil {
 		return err

@@ -425,7 +425,9 @@ type Domain struct {
 	HomeUrl string `protobuf:"bytes,3,opt,name=home_url,json=homeUrl" json:"home_url,omitempty"`
 	// Where an unknown slug leads, and an expired link without a fallback of its own;
 	// empty for nowhere.
-	FallbackUrl   string `protobuf:"bytes,4,opt,name=fallback_url,json=fallbackUrl" json:"fallback_url,omitempty"`
+	FallbackUrl string `protobuf:"bytes,4,opt,name=fallback_url,json=fallbackUrl" json:"fallback_url,omitempty"`
+	// Its links have no preview page (`+` behind the slug).
+	NoPreview     bool `protobuf:"varint,5,opt,name=no_preview,json=noPreview" json:"no_preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -486,6 +488,13 @@ func (x *Domain) GetFallbackUrl() string {
 		return x.FallbackUrl
 	}
 	return ""
+}
+
+func (x *Domain) GetNoPreview() bool {
+	if x != nil {
+		return x.NoPreview
+	}
+	return false
 }
 
 type Command struct {
@@ -760,12 +769,14 @@ const file_linkstream_control_v1_control_proto_rawDesc = "" +
 	"\x05table\x18\x01 \x01(\v2\".linkstream.control.v1.DomainTableR\x05table\"b\n" +
 	"\vDomainTable\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x127\n" +
-	"\adomains\x18\x02 \x03(\v2\x1d.linkstream.control.v1.DomainR\adomains\"w\n" +
+	"\adomains\x18\x02 \x03(\v2\x1d.linkstream.control.v1.DomainR\adomains\"\x96\x01\n" +
 	"\x06Domain\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1b\n" +
 	"\tfold_case\x18\x02 \x01(\bR\bfoldCase\x12\x19\n" +
 	"\bhome_url\x18\x03 \x01(\tR\ahomeUrl\x12!\n" +
-	"\ffallback_url\x18\x04 \x01(\tR\vfallbackUrl\"\xcb\x01\n" +
+	"\ffallback_url\x18\x04 \x01(\tR\vfallbackUrl\x12\x1d\n" +
+	"\n" +
+	"no_preview\x18\x05 \x01(\bR\tnoPreview\"\xcb\x01\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x127\n" +
 	"\x04kind\x18\x02 \x01(\x0e2#.linkstream.control.v1.Command.KindR\x04kind\x127\n" +

@@ -122,6 +122,114 @@ func (x *ResolveResponse) GetLink() *eventspb.LinkChanged {
 	return nil
 }
 
+type VerifyPasswordRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUIDv7 of the link, 16 bytes.
+	LinkId []byte `protobuf:"bytes,1,opt,name=link_id,json=linkId" json:"link_id,omitempty"`
+	// As the visitor typed it, UTF-8. Never logged.
+	Password      string `protobuf:"bytes,2,opt,name=password" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyPasswordRequest) Reset() {
+	*x = VerifyPasswordRequest{}
+	mi := &file_linkstream_origin_v1_origin_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyPasswordRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyPasswordRequest) ProtoMessage() {}
+
+func (x *VerifyPasswordRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_origin_v1_origin_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyPasswordRequest.ProtoReflect.Descriptor instead.
+func (*VerifyPasswordRequest) Descriptor() ([]byte, []int) {
+	return file_linkstream_origin_v1_origin_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *VerifyPasswordRequest) GetLinkId() []byte {
+	if x != nil {
+		return x.LinkId
+	}
+	return nil
+}
+
+func (x *VerifyPasswordRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+type VerifyPasswordResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Correct bool                   `protobuf:"varint,1,opt,name=correct" json:"correct,omitempty"`
+	// The link's Password.unlock_key as of now, when correct: the edge's copy of the link
+	// may be older than the password.
+	UnlockKey     []byte `protobuf:"bytes,2,opt,name=unlock_key,json=unlockKey" json:"unlock_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyPasswordResponse) Reset() {
+	*x = VerifyPasswordResponse{}
+	mi := &file_linkstream_origin_v1_origin_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyPasswordResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyPasswordResponse) ProtoMessage() {}
+
+func (x *VerifyPasswordResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_origin_v1_origin_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyPasswordResponse.ProtoReflect.Descriptor instead.
+func (*VerifyPasswordResponse) Descriptor() ([]byte, []int) {
+	return file_linkstream_origin_v1_origin_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *VerifyPasswordResponse) GetCorrect() bool {
+	if x != nil {
+		return x.Correct
+	}
+	return false
+}
+
+func (x *VerifyPasswordResponse) GetUnlockKey() []byte {
+	if x != nil {
+		return x.UnlockKey
+	}
+	return nil
+}
+
 var File_linkstream_origin_v1_origin_proto protoreflect.FileDescriptor
 
 const file_linkstream_origin_v1_origin_proto_rawDesc = "" +
@@ -131,9 +239,17 @@ const file_linkstream_origin_v1_origin_proto_rawDesc = "" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\bslug_key\x18\x02 \x01(\tR\aslugKey\"H\n" +
 	"\x0fResolveResponse\x125\n" +
-	"\x04link\x18\x01 \x01(\v2!.linkstream.events.v1.LinkChangedR\x04link2g\n" +
+	"\x04link\x18\x01 \x01(\v2!.linkstream.events.v1.LinkChangedR\x04link\"L\n" +
+	"\x15VerifyPasswordRequest\x12\x17\n" +
+	"\alink_id\x18\x01 \x01(\fR\x06linkId\x12\x1a\n" +
+	"\bpassword\x18\x02 \x01(\tR\bpassword\"Q\n" +
+	"\x16VerifyPasswordResponse\x12\x18\n" +
+	"\acorrect\x18\x01 \x01(\bR\acorrect\x12\x1d\n" +
+	"\n" +
+	"unlock_key\x18\x02 \x01(\fR\tunlockKey2\xd4\x01\n" +
 	"\rOriginService\x12V\n" +
-	"\aResolve\x12$.linkstream.origin.v1.ResolveRequest\x1a%.linkstream.origin.v1.ResolveResponseBOZHgithub.com/linkstream/linkstream/services/internal/rpc/originv1;originv1\x92\x03\x02\b\x02b\beditionsp\xe8\a"
+	"\aResolve\x12$.linkstream.origin.v1.ResolveRequest\x1a%.linkstream.origin.v1.ResolveResponse\x12k\n" +
+	"\x0eVerifyPassword\x12+.linkstream.origin.v1.VerifyPasswordRequest\x1a,.linkstream.origin.v1.VerifyPasswordResponseBOZHgithub.com/linkstream/linkstream/services/internal/rpc/originv1;originv1\x92\x03\x02\b\x02b\beditionsp\xe8\a"
 
 var (
 	file_linkstream_origin_v1_origin_proto_rawDescOnce sync.Once
@@ -147,18 +263,22 @@ func file_linkstream_origin_v1_origin_proto_rawDescGZIP() []byte {
 	return file_linkstream_origin_v1_origin_proto_rawDescData
 }
 
-var file_linkstream_origin_v1_origin_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_linkstream_origin_v1_origin_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_linkstream_origin_v1_origin_proto_goTypes = []any{
-	(*ResolveRequest)(nil),       // 0: linkstream.origin.v1.ResolveRequest
-	(*ResolveResponse)(nil),      // 1: linkstream.origin.v1.ResolveResponse
-	(*eventspb.LinkChanged)(nil), // 2: linkstream.events.v1.LinkChanged
+	(*ResolveRequest)(nil),         // 0: linkstream.origin.v1.ResolveRequest
+	(*ResolveResponse)(nil),        // 1: linkstream.origin.v1.ResolveResponse
+	(*VerifyPasswordRequest)(nil),  // 2: linkstream.origin.v1.VerifyPasswordRequest
+	(*VerifyPasswordResponse)(nil), // 3: linkstream.origin.v1.VerifyPasswordResponse
+	(*eventspb.LinkChanged)(nil),   // 4: linkstream.events.v1.LinkChanged
 }
 var file_linkstream_origin_v1_origin_proto_depIdxs = []int32{
-	2, // 0: linkstream.origin.v1.ResolveResponse.link:type_name -> linkstream.events.v1.LinkChanged
+	4, // 0: linkstream.origin.v1.ResolveResponse.link:type_name -> linkstream.events.v1.LinkChanged
 	0, // 1: linkstream.origin.v1.OriginService.Resolve:input_type -> linkstream.origin.v1.ResolveRequest
-	1, // 2: linkstream.origin.v1.OriginService.Resolve:output_type -> linkstream.origin.v1.ResolveResponse
-	2, // [2:3] is the sub-list for method output_type
-	1, // [1:2] is the sub-list for method input_type
+	2, // 2: linkstream.origin.v1.OriginService.VerifyPassword:input_type -> linkstream.origin.v1.VerifyPasswordRequest
+	1, // 3: linkstream.origin.v1.OriginService.Resolve:output_type -> linkstream.origin.v1.ResolveResponse
+	3, // 4: linkstream.origin.v1.OriginService.VerifyPassword:output_type -> linkstream.origin.v1.VerifyPasswordResponse
+	3, // [3:5] is the sub-list for method output_type
+	1, // [1:3] is the sub-list for method input_type
 	1, // [1:1] is the sub-list for extension type_name
 	1, // [1:1] is the sub-list for extension extendee
 	0, // [0:1] is the sub-list for field type_name
@@ -175,7 +295,7 @@ func file_linkstream_origin_v1_origin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkstream_origin_v1_origin_proto_rawDesc), len(file_linkstream_origin_v1_origin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,8 @@ type resolver interface {
 
 // Service is the OriginService.
 type Service struct {
+	originv1connect.UnimplementedOriginServiceHandler // VerifyPassword is to come
+
 	links resolver
 	log   *slog.Logger
 }

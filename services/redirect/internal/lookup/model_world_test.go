@@ -187,6 +187,10 @@ func (r asRecords) Put(ctx context.Context, entries []linkcache.Entry) ([]linkca
 // asOrigin is the links service as an edge sees it.
 type asOrigin struct{ *region }
 
+func (asOrigin) VerifyPassword(context.Context, *originv1.VerifyPasswordRequest) (*originv1.VerifyPasswordResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "the model has no passwords")
+}
+
 func (r asOrigin) Resolve(ctx context.Context, ask *originv1.ResolveRequest) (*originv1.ResolveResponse, error) {
 	r.mu.Lock()
 	v := r.now(ask.GetSlugKey())

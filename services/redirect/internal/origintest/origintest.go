@@ -25,16 +25,17 @@ type Server struct {
 
 	http *httptest.Server
 
-	mu    sync.Mutex
-	links map[string]*eventspb.LinkChanged
-	asked int
-	down  bool
-	gate  func(slugKey string)
+	mu        sync.Mutex
+	passwords map[string]*password // by link id
+	links     map[string]*eventspb.LinkChanged
+	asked     int
+	down      bool
+	gate      func(slugKey string)
 }
 
 // New starts a server. Close ends it.
 func New() *Server {
-	s := &Server{links: map[string]*eventspb.LinkChanged{}}
+	s := &Server{links: map[string]*eventspb.LinkChanged{}, passwords: map[string]*password{}}
 	rpc := connect.NewServer()
 	originv1connect.RegisterOriginServiceHandler(rpc, s)
 	mux := http.NewServeMux()
@@ -91,4 +92,46 @@ func (s *Server) Resolve(_ context.Context, req *originv1.ResolveRequest) (*orig
 		return nil, connect.NewError(connect.CodeUnavailable, "the database cannot be asked")
 	}
 	return &originv1.ResolveResponse{Link: link}, nil
+}
+
+// password is what a link is unlocked with.
+type password struct {
+	text    string
+	key     []byte
+	guesses int
+}
+
+// SetPassword has VerifyPassword know a link's password and its unlock key.
+func (s *Server) SetPassword(linkID []byte, text string, unlockKey []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.passwords[string(linkID)] = &password{text: text, key: unlockKey}
+}
+
+// Guesses is how often a link's password was compared.
+func (s *Server) Guesses(linkID []byte) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.passwords[string(linkID)]; p != nil {
+		return p.guesses
+	}
+	return 0
+}
+
+// VerifyPassword implements originv1connect.OriginServiceHandler.
+func (s *Server) VerifyPassword(_ context.Context, req *originv1.VerifyPasswordRequest) (*originv1.VerifyPasswordResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.passwords[string(req.GetLinkId())]
+	switch {
+	case s.down:
+		return nil, connect.NewError(connect.CodeUnavailable, "the database cannot be asked")
+	case p == nil:
+		return nil, connect.NewError(connect.CodeNotFound, "the link has no password")
+	}
+	p.guesses++
+	if p.text != req.GetPassword() {
+		return &originv1.VerifyPasswordResponse{}, nil
+	}
+	return &originv1.VerifyPasswordResponse{Correct: true, UnlockKey: p.key}, nil
 }

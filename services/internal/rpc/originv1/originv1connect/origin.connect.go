@@ -26,6 +26,9 @@ const (
 const (
 	// OriginServiceResolveProcedure is the procedure name of the OriginService's Resolve RPC.
 	OriginServiceResolveProcedure = "/linkstream.origin.v1.OriginService/Resolve"
+	// OriginServiceVerifyPasswordProcedure is the procedure name of the OriginService's VerifyPassword
+	// RPC.
+	OriginServiceVerifyPasswordProcedure = "/linkstream.origin.v1.OriginService/VerifyPassword"
 )
 
 var (
@@ -36,12 +39,23 @@ var (
 			Procedure:  OriginServiceResolveProcedure,
 		}
 	})
+	originServiceVerifyPasswordSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     originv1.File_linkstream_origin_v1_origin_proto.Services().ByName("OriginService").Methods().ByName("VerifyPassword"),
+			Procedure:  OriginServiceVerifyPasswordProcedure,
+		}
+	})
 )
 
 // OriginServiceClient is a client for the linkstream.origin.v1.OriginService service.
 type OriginServiceClient interface {
 	// Resolve looks an address up in the database.
 	Resolve(context.Context, *originv1.ResolveRequest) (*originv1.ResolveResponse, error)
+	// VerifyPassword compares what a visitor typed with a link's password. The edge has
+	// taken the guess from its limits before it asks. Code not_found when the link is
+	// gone or has no password, resource_exhausted when too many are compared already.
+	VerifyPassword(context.Context, *originv1.VerifyPasswordRequest) (*originv1.VerifyPasswordResponse, error)
 }
 
 // NewOriginServiceClient constructs a client for the linkstream.origin.v1.OriginService service.
@@ -54,6 +68,10 @@ func NewOriginServiceClient(client *connect.Client) OriginServiceClient {
 type OriginServiceHandler interface {
 	// Resolve looks an address up in the database.
 	Resolve(context.Context, *originv1.ResolveRequest) (*originv1.ResolveResponse, error)
+	// VerifyPassword compares what a visitor typed with a link's password. The edge has
+	// taken the guess from its limits before it asks. Code not_found when the link is
+	// gone or has no password, resource_exhausted when too many are compared already.
+	VerifyPassword(context.Context, *originv1.VerifyPasswordRequest) (*originv1.VerifyPasswordResponse, error)
 }
 
 // RegisterOriginServiceHandler registers svc as the linkstream.origin.v1.OriginService
@@ -62,6 +80,7 @@ func RegisterOriginServiceHandler(server *connect.Server, svc OriginServiceHandl
 	adapter := originServiceHandler{svc: svc}
 	server.Register(
 		connect.Method{Spec: originServiceResolveSpec(), Handler: adapter.resolve},
+		connect.Method{Spec: originServiceVerifyPasswordSpec(), Handler: adapter.verifyPassword},
 	)
 }
 
@@ -70,6 +89,10 @@ type UnimplementedOriginServiceHandler struct{}
 
 func (UnimplementedOriginServiceHandler) Resolve(context.Context, *originv1.ResolveRequest) (*originv1.ResolveResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.origin.v1.OriginService.Resolve is not implemented")
+}
+
+func (UnimplementedOriginServiceHandler) VerifyPassword(context.Context, *originv1.VerifyPasswordRequest) (*originv1.VerifyPasswordResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.origin.v1.OriginService.VerifyPassword is not implemented")
 }
 
 type originServiceClient struct {
@@ -84,6 +107,14 @@ func (c *originServiceClient) Resolve(ctx context.Context, req *originv1.Resolve
 	return &res, nil
 }
 
+func (c *originServiceClient) VerifyPassword(ctx context.Context, req *originv1.VerifyPasswordRequest) (*originv1.VerifyPasswordResponse, error) {
+	var res originv1.VerifyPasswordResponse
+	if err := c.client.CallUnary(ctx, originServiceVerifyPasswordSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
 type originServiceHandler struct{ svc OriginServiceHandler }
 
 func (h originServiceHandler) resolve(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
@@ -92,6 +123,18 @@ func (h originServiceHandler) resolve(ctx context.Context, _ connect.Spec, strea
 		return err
 	}
 	res, err := h.svc.Resolve(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h originServiceHandler) verifyPassword(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req originv1.VerifyPasswordRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.VerifyPassword(ctx, &req)
 	if err != nil {
 		return err
 	}
