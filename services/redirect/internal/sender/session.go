@@ -92,9 +92,10 @@ func (s *Sender) claim(ctx context.Context, l *link) error {
 	return nil
 }
 
-// abort ends whatever is left of an earlier session in any partition. The broker has
-// done that when the name was taken, except one that was killed: it forgets who had
-// a transaction open, and would count the clicks of that one to the next.
+// abort ends whatever is left of an earlier session, in any partition and in the
+// group. The broker has done that when the name was taken, except one that was
+// killed: it may have forgotten who had a transaction open, or not have told the
+// partitions, and would count the clicks of that one to the next.
 func (n *session) abort(ctx context.Context) error {
 	all := make([]int32, len(n.leader))
 	for i := range all {
@@ -103,7 +104,13 @@ func (n *session) abort(ctx context.Context) error {
 	if err := n.add(ctx, all...); err != nil {
 		return err
 	}
-	return n.end(ctx, false)
+	if err := n.addGroup(ctx); err != nil {
+		return err
+	}
+	if err := n.end(ctx, false); err != nil {
+		return err
+	}
+	return n.closed(ctx, all...)
 }
 
 // resume makes the journal go on at the checkpoint.
@@ -115,16 +122,22 @@ func (n *session) resume(ctx context.Context) error {
 	j := n.s.journal
 	known := j.Local()
 	point, ok := parseCheckpoint(offset, metadata)
-	if ok && point.Journal == known.Journal && point.Next > known.Next {
-		known = point
+	reached := uint64(0) // by this journal, as the checkpoint has it
+	if ok && point.Journal == known.Journal {
+		reached = point.Next
 	}
-	if noted, ok := j.Unknown(); ok && noted.To > known.Next {
+	// A checkpoint behind the noted transaction is that of a later one. One at its end
+	// says that the broker had decided to commit it, and not that it told the partition.
+	if noted, ok := j.Unknown(); ok && noted.To > known.Next && noted.To >= reached {
 		there, err := n.committed(ctx, noted)
 		if err != nil {
 			return err
 		}
-		if there {
+		switch {
+		case there:
 			point = journal.Checkpoint{Journal: known.Journal, Next: noted.To, Produced: noted.Produced}
+		case noted.To == reached:
+			point = known
 		}
 	}
 	lost, err := j.Rewind(point)
@@ -247,7 +260,10 @@ func (n *session) commit(ctx context.Context, note journal.Commit) error {
 		return err
 	}
 	n.s.journal.Committing(note)
-	return n.end(ctx, true)
+	if err := n.end(ctx, true); err != nil {
+		return err
+	}
+	return n.closed(ctx, note.Partition)
 }
 
 // stored is the answer to a batch.
