@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
+	"github.com/linkstream/linkstream/services/internal/enrich"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
 )
 
