@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/analytics/internal/catalog"
+	"github.com/linkstream/linkstream/services/analytics/internal/live"
+	"github.com/linkstream/linkstream/services/internal/enrich"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/place"
 )
 
 // streams are what is read from Kafka. Without a broker the figures are answered all the
@@ -19,9 +24,11 @@ type streams struct {
 	probe   *kgo.Client
 	table   *catalog.Table
 	catalog *catalog.Catalog
+	places  *place.Files
+	live    *live.Hub
 }
 
-func openStreams(s settings, log *slog.Logger) (*streams, error) {
+func openStreams(ctx context.Context, s settings, log *slog.Logger) (*streams, error) {
 	options := kafka.Options(s.KafkaBrokers, "analytics", log)
 	probe, err := kgo.NewClient(options...)
 	if err != nil {
@@ -32,7 +39,14 @@ func openStreams(s settings, log *slog.Logger) (*streams, error) {
 		probe.Close()
 		return nil, fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
 	}
+	files := slices.Clone(s.GeoCityFiles)
+	if s.GeoCountryFile != "" {
+		files = append(files, s.GeoCountryFile)
+	}
+	places := place.Open(ctx, files, log)
+	reader := live.NewReader(options, s.TopicPrefix, enrich.NewTables(), places, time.Now)
 	return &streams{
+		places: places, live: live.New(reader, time.Now, log),
 		prefix: s.TopicPrefix, probe: probe, table: table,
 		catalog: catalog.New(table, events.Settings{
 			Brokers: s.KafkaBrokers, TopicPrefix: s.TopicPrefix, Kafka: options, Drain: s.DrainTimeout,

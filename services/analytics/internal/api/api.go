@@ -11,10 +11,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
 
 	"github.com/linkstream/linkstream/services/analytics/internal/query"
 	"github.com/linkstream/linkstream/services/internal/access"
@@ -39,6 +39,7 @@ type store interface {
 	EachGroup(ctx context.Context, q *query.Question, by query.Dimension, limit int, take func(query.Group) error) error
 	EachClick(ctx context.Context, q *query.Question, take func(*query.Click) error) error
 	Links(ctx context.Context, q *query.Question, l query.LinkList) (query.LinkPage, error)
+	LinksWith(ctx context.Context, workspace uuid.UUID, tags []string) ([]uuid.UUID, error)
 }
 
 // Sources are where answers come from.
@@ -99,6 +100,42 @@ func (h *handlers) knowsLinks(ctx context.Context) error {
 	return unavailable("unavailable", "The links are being read. The request can be tried again.")
 }
 
+// checkTags is knowsLinks for a breakdown by tag.
+func (h *handlers) checkTags(ctx context.Context, by query.Dimension) error {
+	if by != query.Tag {
+		return nil
+	}
+	return h.knowsLinks(ctx)
+}
+
+// problemOf is translate for an answer that is written by hand.
+func (h *handlers) problemOf(ctx context.Context, err error) *httpapi.Problem {
+	var problem *httpapi.Problem
+	if !errors.As(h.translate(ctx, err), &problem) {
+		problem = httpapi.NewProblem(http.StatusInternalServerError, "internal", "Something went wrong here. If it goes on, quote the request id.")
+	}
+	return problem
+}
+
+// maxRawDays bounds a period that only the clicks themselves can answer for: each is
+// looked at.
+const maxRawDays = 400
+
+// checkRange refuses a period that is too long for a question by a dimension, or by
+// none, whose filters cross dimensions.
+func checkRange(q *query.Question, by query.Dimension) error {
+	if q.Summed(by) || q.Period.To.Sub(q.Period.From) <= maxRawDays*24*time.Hour {
+		return nil
+	}
+	return tooLong("With these filters the period may have 400 days at most: sums are kept for each link and for each value of a dimension, not for both.")
+}
+
+func tooLong(detail string) error {
+	var wrong mistakes
+	wrong.add("from", "range_too_long", detail)
+	return wrong.err()
+}
+
 // translate is the border: what the store says becomes an answer, what went wrong
 // goes to the log.
 func (h *handlers) translate(ctx context.Context, err error) error {
@@ -133,6 +170,3 @@ func names(dimensions []query.Dimension) []any {
 	}
 	return out
 }
-
-// isOne says whether a parameter's value is one of the dimensions.
-func isOne(d query.Dimension, of []query.Dimension) bool { return slices.Contains(of, d) }

@@ -48,6 +48,9 @@ func (h *handlers) summary(ctx context.Context, in *summaryInput) (*summaryOutpu
 	if err != nil {
 		return nil, err
 	}
+	if err := checkRange(q, ""); err != nil {
+		return nil, err
+	}
 	current, err := h.span(ctx, q)
 	if err != nil {
 		return nil, h.translate(ctx, err)
@@ -101,6 +104,9 @@ func (h *handlers) series(ctx context.Context, in *seriesInput) (*seriesOutput, 
 	if err != nil {
 		return nil, err
 	}
+	if err := checkRange(q, ""); err != nil {
+		return nil, err
+	}
 	starts, err := query.Buckets(q.Period, in.Interval)
 	if err != nil {
 		return nil, h.translate(ctx, err)
@@ -145,11 +151,12 @@ func (h *handlers) breakdown(ctx context.Context, in *breakdownInput) (*breakdow
 	if err != nil {
 		return nil, err
 	}
+	if err := checkRange(q, query.Dimension(in.By)); err != nil {
+		return nil, err
+	}
 	out := &breakdownOutput{}
-	if query.Dimension(in.By) == query.Tag {
-		if err := h.knowsLinks(ctx); err != nil {
-			return nil, err
-		}
+	if err := h.checkTags(ctx, query.Dimension(in.By)); err != nil {
+		return nil, err
 	}
 	out.Body.Data, err = h.store.Breakdown(ctx, q, query.Dimension(in.By), in.Limit)
 	if err != nil {

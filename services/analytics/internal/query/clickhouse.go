@@ -75,12 +75,11 @@ func (c *ClickHouse) Summary(ctx context.Context, q *Question) (Counts, error) {
 func (c *ClickHouse) each(ctx context.Context, s *sql, scan func(driver.Rows) error) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+	rows, err := c.conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"readonly":           2, // nothing is written, whatever the text says
 		"max_execution_time": int(queryTimeout / time.Second),
 		"max_memory_usage":   maxMemory,
-	}))
-	rows, err := c.conn.Query(ctx, s.text.String(), s.values...)
+	})), s.text.String(), s.values...)
 	if err != nil {
 		return translate(err)
 	}

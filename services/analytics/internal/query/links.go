@@ -269,3 +269,20 @@ func spark(p Period, points int) []time.Time {
 	}
 	return out
 }
+
+// LinksWith returns the links that have one of the tags now.
+func (c *ClickHouse) LinksWith(ctx context.Context, workspace uuid.UUID, tags []string) ([]uuid.UUID, error) {
+	s := &sql{}
+	s.bind("workspace", workspace.String())
+	s.write("SELECT link_id FROM links FINAL WHERE workspace_id = {workspace:UUID} AND NOT deleted AND arrayExists(tag -> ", s.among("tag", "String", tags, false), ", tags)")
+	var out []uuid.UUID
+	err := c.each(ctx, s, func(rows driver.Rows) error {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		out = append(out, id)
+		return nil
+	})
+	return out, err
+}

@@ -15,6 +15,10 @@ const noLink = "00000000-0000-0000-0000-000000000000"
 
 func literal(text string) func(*sql) string { return func(*sql) string { return text } }
 
+// Summed says whether sums answer the question by a dimension, or by "" for none, and
+// not the clicks themselves.
+func (q *Question) Summed(by Dimension) bool { return q.rollup(by) != nil }
+
 // rollup returns the table that answers the question, grouped by a dimension or not,
 // or nil when a filter crosses dimensions and only the clicks themselves know.
 func (q *Question) rollup(by Dimension) *rollup {
