@@ -120,7 +120,9 @@ func (h *Hub) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-h.arrived:
-			h.serve(ctx)
+			if h.Viewers() > 0 { // not one who came while others were served, and has left
+				h.serve(ctx)
+			}
 		}
 	}
 }
