@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(clickhousetest.Main(m))) 
 // world is a broker with the changelog and a table of links.
 type world struct {
 	t        *testing.T
-	broker   *kfake.Cluster
+	addrs    []string
 	close    func()
 	producer *kgo.Client
 	table    *Table
@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = table.Close() })
-	return &world{t: t, broker: broker, close: closeBroker, producer: producer, table: table}
+	return &world{t: t, addrs: broker.ListenAddrs(), close: closeBroker, producer: producer, table: table}
 }
 
 var workspace = uuid.UUID{0: 7} //nolint:gochecknoglobals // never written
@@ -82,7 +82,7 @@ func (w *world) produce(record *kgo.Record) {
 func (w *world) run() (*Catalog, func()) {
 	w.t.Helper()
 	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
-	c := New(w.table, events.Settings{Brokers: w.broker.ListenAddrs(), Drain: time.Second}, log)
+	c := New(w.table, events.Settings{Brokers: w.addrs, Drain: time.Second}, log)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
