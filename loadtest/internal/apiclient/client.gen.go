@@ -1149,29 +1149,35 @@ type LiveBucket struct {
 // LiveClick defines model for LiveClick.
 type LiveClick struct {
 	Bot     bool   `json:"bot"`
+	BotKind string `json:"bot_kind"`
 	Browser string `json:"browser"`
 	City    string `json:"city"`
 
 	// Country Empty when it is unknown, as all texts
-	Country    string    `json:"country"`
-	Device     string    `json:"device"`
-	EdgeRegion string    `json:"edge_region"`
-	Host       string    `json:"host"`
-	Id         string    `json:"id"`
-	LinkId     string    `json:"link_id"`
-	Os         string    `json:"os"`
-	Referrer   string    `json:"referrer"`
-	Rule       int64     `json:"rule"`
-	Slug       string    `json:"slug"`
-	Source     string    `json:"source"`
-	Status     int64     `json:"status"`
-	T          time.Time `json:"t"`
-	Variant    int64     `json:"variant"`
+	Country    string `json:"country"`
+	Device     string `json:"device"`
+	EdgeRegion string `json:"edge_region"`
+	Host       string `json:"host"`
+	Id         string `json:"id"`
+	LinkId     string `json:"link_id"`
+	Os         string `json:"os"`
+	Referrer   string `json:"referrer"`
+	Region     string `json:"region"`
+	Rule       int64  `json:"rule"`
+
+	// Slug In the form that look-ups use
+	Slug    string    `json:"slug"`
+	Source  string    `json:"source"`
+	Status  int64     `json:"status"`
+	T       time.Time `json:"t"`
+	Variant int64     `json:"variant"`
 }
 
 // LiveTop defines model for LiveTop.
 type LiveTop struct {
 	Countries []LiveValue `json:"countries"`
+
+	// Links By the link's id
 	Links     []LiveValue `json:"links"`
 	Referrers []LiveValue `json:"referrers"`
 }
@@ -1190,11 +1196,14 @@ type Moment struct {
 	// BucketSeconds How long a bucket is
 	BucketSeconds int64 `json:"bucket_seconds"`
 
-	// Buckets The window cut into buckets, the oldest first; the last one is not over yet
+	// Buckets Five minutes cut into buckets, the oldest first; the last one is not over yet
 	Buckets []LiveBucket `json:"buckets"`
 
 	// Clicks Clicks of the window; without bots unless bots says otherwise
 	Clicks int64 `json:"clicks"`
+
+	// Delayed Clicks cannot be read right now: the figures lack the newest
+	Delayed bool `json:"delayed"`
 
 	// Recent The newest clicks, the newest first, 20 at most
 	Recent []LiveClick `json:"recent"`
@@ -1208,7 +1217,7 @@ type Moment struct {
 	// UniqueVisitors Visitors among them
 	UniqueVisitors int64 `json:"unique_visitors"`
 
-	// WindowSeconds How long the window is that ends with t
+	// WindowSeconds How long the window is that ends with t; shorter than five minutes where there were more clicks than are kept
 	WindowSeconds int64 `json:"window_seconds"`
 }
 
@@ -1583,7 +1592,7 @@ type Totals struct {
 	// Clicks Clicks; without bots unless bots=include or bots=only
 	Clicks int64 `json:"clicks"`
 
-	// FirstClickAt When the first click came that counts; null when there is none
+	// FirstClickAt The hour of UTC in which the first click came that counts; null when there is none
 	FirstClickAt *time.Time `json:"first_click_at"`
 
 	// LastClickAt When the last click came that counts; null when there is none
@@ -3004,7 +3013,7 @@ type ClientInterface interface {
 
 	// Export Clicks or figures as CSV
 	//
-	// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, the oldest first within a link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off before its end is not whole: the connection is closed in a way that clients notice.
+	// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
 	//
 	// Corresponds with GET /v1/analytics/export (the `Export` operationId).
 	Export(ctx context.Context, params *ExportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3018,7 +3027,7 @@ type ClientInterface interface {
 
 	// StreamLive What is going on now, as server-sent events
 	//
-	// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. A comment comes when nothing else does for 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened, before they are counted: the figures of the other calls are about a second later.
+	// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
 	//
 	// Corresponds with GET /v1/analytics/live (the `StreamLive` operationId).
 	StreamLive(ctx context.Context, params *StreamLiveParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3302,7 +3311,7 @@ func (c *Client) GetDefinitions(ctx context.Context, reqEditors ...RequestEditor
 
 // Export Clicks or figures as CSV
 //
-// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, the oldest first within a link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off before its end is not whole: the connection is closed in a way that clients notice.
+// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
 //
 // Corresponds with GET /v1/analytics/export (the `Export` operationId).
 func (c *Client) Export(ctx context.Context, params *ExportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3336,7 +3345,7 @@ func (c *Client) ListLinkFigures(ctx context.Context, params *ListLinkFiguresPar
 
 // StreamLive What is going on now, as server-sent events
 //
-// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. A comment comes when nothing else does for 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened, before they are counted: the figures of the other calls are about a second later.
+// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
 //
 // Corresponds with GET /v1/analytics/live (the `StreamLive` operationId).
 func (c *Client) StreamLive(ctx context.Context, params *StreamLiveParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9762,7 +9771,7 @@ type ClientWithResponsesInterface interface {
 
 	// ExportWithResponse Clicks or figures as CSV
 	//
-	// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, the oldest first within a link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off before its end is not whole: the connection is closed in a way that clients notice.
+	// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -9780,7 +9789,7 @@ type ClientWithResponsesInterface interface {
 
 	// StreamLiveWithResponse What is going on now, as server-sent events
 	//
-	// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. A comment comes when nothing else does for 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened, before they are counted: the figures of the other calls are about a second later.
+	// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10415,6 +10424,11 @@ func (r ListLinkFiguresResponse) ContentType() string {
 	return ""
 }
 
+// StreamLiveResponse429Headers the declared response headers of an HTTP 429 response for StreamLive
+type StreamLiveResponse429Headers struct {
+	RetryAfter *int
+}
+
 type StreamLiveResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -10430,6 +10444,8 @@ type StreamLiveResponse struct {
 	ApplicationproblemJSON500 *Problem
 	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationproblemJSON503 *Problem
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *StreamLiveResponse429Headers
 }
 
 // GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -13100,7 +13116,7 @@ func (c *ClientWithResponses) GetDefinitionsWithResponse(ctx context.Context, re
 
 // ExportWithResponse Clicks or figures as CSV
 //
-// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, the oldest first within a link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off before its end is not whole: the connection is closed in a way that clients notice.
+// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13130,7 +13146,7 @@ func (c *ClientWithResponses) ListLinkFiguresWithResponse(ctx context.Context, p
 
 // StreamLiveWithResponse What is going on now, as server-sent events
 //
-// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. A comment comes when nothing else does for 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened, before they are counted: the figures of the other calls are about a second later.
+// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13982,6 +13998,19 @@ func ParseStreamLiveResponse(rsp *http.Response) (*StreamLiveResponse, error) {
 		}
 		response.ApplicationproblemJSON503 = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 429:
+		var headers StreamLiveResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
 	}
 
 	return response, nil

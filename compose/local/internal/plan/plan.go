@@ -164,9 +164,11 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_GEO_COUNTRY_FILE": p.Settings.GeoCountryFile,
 	})
 	p.service("analytics", "analytics", TierWorker, adminAnalytics, []int{portAnalytics}, map[string]string{
-		"LINKSTREAM_HTTP_ADDR":      p.addr(portAnalytics),
-		"LINKSTREAM_CLICKHOUSE_URL": p.ClickHouseURL,
-		"LINKSTREAM_ACCESS_URL":     rpcURL,
+		"LINKSTREAM_HTTP_ADDR":        p.addr(portAnalytics),
+		"LINKSTREAM_CLICKHOUSE_URL":   p.ClickHouseURL,
+		"LINKSTREAM_KAFKA_BROKERS":    p.KafkaBrokers,
+		"LINKSTREAM_GEO_COUNTRY_FILE": p.Settings.GeoCountryFile,
+		"LINKSTREAM_ACCESS_URL":       rpcURL,
 	}, p.limits())
 	for r, region := range p.Settings.Regions {
 		p.service("cacheupdater-"+region, "cacheupdater", TierWorker, adminCacheUpdater+r, nil, map[string]string{

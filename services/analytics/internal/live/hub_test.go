@@ -116,7 +116,7 @@ func TestAViewerSeesItsOwnClicksOfTheLastMinutes(t *testing.T) {
 		if m.Clicks != 3 || len(m.Buckets) != 60 || m.WindowSeconds != 300 || len(m.Recent) != 3 || m.Delayed {
 			t.Errorf("a minute later: %d clicks, %d buckets, %d seconds, %d recent", m.Clicks, len(m.Buckets), m.WindowSeconds, len(m.Recent))
 		}
-		if fmt.Sprint(m.Top.Links) != fmt.Sprint([]Value{{linkB.String(), 2}, {linkA.String(), 1}}) || fmt.Sprint(m.Top.Countries) != "[{DE 2} {FR 1}]" {
+		if fmt.Sprint(m.Top.Links) != fmt.Sprint([]LiveValue{{linkB.String(), 2}, {linkA.String(), 1}}) || fmt.Sprint(m.Top.Countries) != "[{DE 2} {FR 1}]" {
 			t.Errorf("top %v", m.Top)
 		}
 		if !m.Recent[0].T.After(m.Recent[1].T) || m.Recent[0].Country != "FR" {

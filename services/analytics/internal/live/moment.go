@@ -22,40 +22,40 @@ const (
 
 // Moment is what is going on: one event of the live stream.
 type Moment struct {
-	T              time.Time `json:"t" doc:"When the event was made"`
-	Clicks         uint64    `json:"clicks" doc:"Clicks of the window; without bots unless bots says otherwise"`
-	UniqueVisitors uint64    `json:"unique_visitors" doc:"Visitors among them"`
-	BotClicks      uint64    `json:"bot_clicks" doc:"Clicks of bots in the window"`
-	WindowSeconds  int       `json:"window_seconds" doc:"How long the window is that ends with t; shorter than five minutes where there were more clicks than are kept"`
-	BucketSeconds  int       `json:"bucket_seconds" doc:"How long a bucket is"`
-	Buckets        []Bucket  `json:"buckets" nullable:"false" doc:"Five minutes cut into buckets, the oldest first; the last one is not over yet"`
-	Top            Top       `json:"top" doc:"What had the most clicks in the window"`
-	Recent         []Click   `json:"recent" nullable:"false" doc:"The newest clicks, the newest first, 20 at most"`
-	Delayed        bool      `json:"delayed" doc:"Clicks cannot be read right now: the figures lack the newest"`
+	T              time.Time    `json:"t" doc:"When the event was made"`
+	Clicks         uint64       `json:"clicks" doc:"Clicks of the window; without bots unless bots says otherwise"`
+	UniqueVisitors uint64       `json:"unique_visitors" doc:"Visitors among them"`
+	BotClicks      uint64       `json:"bot_clicks" doc:"Clicks of bots in the window"`
+	WindowSeconds  int          `json:"window_seconds" doc:"How long the window is that ends with t; shorter than five minutes where there were more clicks than are kept"`
+	BucketSeconds  int          `json:"bucket_seconds" doc:"How long a bucket is"`
+	Buckets        []LiveBucket `json:"buckets" nullable:"false" doc:"Five minutes cut into buckets, the oldest first; the last one is not over yet"`
+	Top            LiveTop      `json:"top" doc:"What had the most clicks in the window"`
+	Recent         []LiveClick  `json:"recent" nullable:"false" doc:"The newest clicks, the newest first, 20 at most"`
+	Delayed        bool         `json:"delayed" doc:"Clicks cannot be read right now: the figures lack the newest"`
 }
 
-// Bucket is a few seconds.
-type Bucket struct {
+// LiveBucket is a few seconds.
+type LiveBucket struct {
 	T         time.Time `json:"t" doc:"When the bucket starts"`
 	Clicks    uint64    `json:"clicks"`
 	BotClicks uint64    `json:"bot_clicks"`
 }
 
-// Top are the values with the most clicks, ten of each at most.
-type Top struct {
-	Links     []Value `json:"links" nullable:"false" doc:"By the link's id"`
-	Countries []Value `json:"countries" nullable:"false"`
-	Referrers []Value `json:"referrers" nullable:"false"`
+// LiveTop are the values with the most clicks, ten of each at most.
+type LiveTop struct {
+	Links     []LiveValue `json:"links" nullable:"false" doc:"By the link's id"`
+	Countries []LiveValue `json:"countries" nullable:"false"`
+	Referrers []LiveValue `json:"referrers" nullable:"false"`
 }
 
-// Value is a value and its clicks.
-type Value struct {
+// LiveValue is a value and its clicks.
+type LiveValue struct {
 	Value  string `json:"value"`
 	Clicks uint64 `json:"clicks"`
 }
 
-// Click is one click.
-type Click struct {
+// LiveClick is one click.
+type LiveClick struct {
 	ID         uuid.UUID `json:"id"`
 	T          time.Time `json:"t"`
 	LinkID     uuid.UUID `json:"link_id"`
@@ -83,7 +83,7 @@ func momentOf(rows []enrich.Row, v *view, now time.Time, kept time.Duration) *Mo
 	first := last.Add(bucket - Window)
 	m := &Moment{
 		T: now.UTC(), WindowSeconds: int(min(kept, Window) / time.Second), BucketSeconds: int(bucket / time.Second),
-		Buckets: make([]Bucket, Window/bucket), Recent: []Click{},
+		Buckets: make([]LiveBucket, Window/bucket), Recent: []LiveClick{},
 	}
 	for i := range m.Buckets {
 		m.Buckets[i].T = first.Add(time.Duration(i) * bucket).UTC()
@@ -118,7 +118,7 @@ func momentOf(rows []enrich.Row, v *view, now time.Time, kept time.Duration) *Mo
 		newest = keepNewest(newest, r)
 	}
 	m.UniqueVisitors = uint64(len(visitors))
-	m.Top = Top{Links: most(links, uuid.UUID.String), Countries: most(countries, itself), Referrers: most(referrers, itself)}
+	m.Top = LiveTop{Links: most(links, uuid.UUID.String), Countries: most(countries, itself), Referrers: most(referrers, itself)}
 	for _, r := range newest {
 		m.Recent = append(m.Recent, clickOf(r))
 	}
@@ -138,17 +138,19 @@ func keepNewest(newest []*enrich.Row, r *enrich.Row) []*enrich.Row {
 }
 
 // most lists the keys with the highest counts.
-func most[K comparable](counts map[K]uint64, text func(K) string) []Value {
-	out := make([]Value, 0, len(counts))
+func most[K comparable](counts map[K]uint64, text func(K) string) []LiveValue {
+	out := make([]LiveValue, 0, len(counts))
 	for k, n := range maps.All(counts) {
-		out = append(out, Value{text(k), n})
+		out = append(out, LiveValue{text(k), n})
 	}
-	slices.SortFunc(out, func(a, b Value) int { return cmp.Or(cmp.Compare(b.Clicks, a.Clicks), cmp.Compare(a.Value, b.Value)) })
+	slices.SortFunc(out, func(a, b LiveValue) int {
+		return cmp.Or(cmp.Compare(b.Clicks, a.Clicks), cmp.Compare(a.Value, b.Value))
+	})
 	return out[:min(len(out), top)]
 }
 
-func clickOf(r *enrich.Row) Click {
-	return Click{
+func clickOf(r *enrich.Row) LiveClick {
+	return LiveClick{
 		ID: r.ClickID, T: time.UnixMilli(r.TimeUnixMilli).UTC(), LinkID: r.LinkID, Host: r.Host, Slug: r.Slug, Status: int(r.Status),
 		EdgeRegion: r.EdgeRegion, Country: r.Place.Country, Region: r.Place.Region, City: r.Place.City, Device: r.Device, OS: r.OS, Browser: r.Browser,
 		Referrer: r.Referrer, Source: r.Source, Variant: int(r.Variant), Rule: int(r.Rule), Bot: r.Bot, BotKind: r.BotKind,
