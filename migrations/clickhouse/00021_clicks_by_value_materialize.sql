@@ -2,4 +2,5 @@
 
 -- +goose Up
 ALTER TABLE clicks_by_value
-    MATERIALIZE PROJECTION by_day;
+    MATERIALIZE PROJECTION by_day,
+    MATERIALIZE PROJECTION by_month;

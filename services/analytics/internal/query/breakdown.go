@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
@@ -23,8 +24,21 @@ func (c *ClickHouse) Breakdown(ctx context.Context, q *Question, by Dimension, l
 	return out, err
 }
 
+// maxTop bounds the values whose visitors are asked for by name.
+const maxTop = 100
+
 // EachGroup is Breakdown for more values than should be held in memory.
 func (c *ClickHouse) EachGroup(ctx context.Context, q *Question, by Dimension, limit int, take func(Group) error) error {
+	if limit <= maxTop && q.rollup(by) != nil && by != Tag && !q.exact {
+		top, err := c.top(ctx, q, by, limit)
+		if err != nil || len(top) == 0 {
+			return err
+		}
+		// A filter of the same dimension asks the same rollup.
+		of := *q
+		of.Filters = append(slices.Clone(q.Filters), Filter{Dimension: by, Values: top})
+		q = &of
+	}
 	s := &sql{}
 	q.writeCounts(s, by, []key{q.valueKey(by)}, nil)
 	s.write(" HAVING counted_clicks > 0 ORDER BY counted_clicks DESC, grouped LIMIT {rows:UInt32}")
@@ -36,6 +50,28 @@ func (c *ClickHouse) EachGroup(ctx context.Context, q *Question, by Dimension, l
 		}
 		return take(g)
 	})
+}
+
+// top returns the values with the most clicks. Of a dimension with many values most have
+// few, and the visitors of those need not be merged.
+func (c *ClickHouse) top(ctx context.Context, q *Question, by Dimension, limit int) ([]string, error) {
+	s := &sql{}
+	q.writeClicks(s, by, q.valueKey(by))
+	s.write(" HAVING counted_clicks > 0 ORDER BY counted_clicks DESC, grouped LIMIT {rows:UInt32}")
+	s.bind("rows", limit)
+	var out []string
+	err := c.each(ctx, s, func(rows driver.Rows) error {
+		var (
+			value  string
+			clicks uint64
+		)
+		if err := rows.Scan(&value, &clicks); err != nil {
+			return err
+		}
+		out = append(out, value)
+		return nil
+	})
+	return out, err
 }
 
 // valueKey is the value of a dimension.

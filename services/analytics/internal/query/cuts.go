@@ -1,6 +1,9 @@
 package query
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // maxCutHours bounds the hours of a question that are looked up click by click; a
 // period of days has a handful even where clocks are half an hour off.
@@ -17,6 +20,7 @@ type cuts struct {
 	hasWhole         bool     // there are such days which no bucket cuts
 	days             []uint32 // the days, by their number, that the period or a bucket cuts
 	hours            []uint32 // the hours, by their start, that they cut
+	months           []uint32 // the months, as 202611, of which every day is whole
 }
 
 // cutsOf is false when so many hours are cut that sums do not help. Days and hours that
@@ -60,7 +64,24 @@ func cutsOf(p Period, bounds []uint32) (cuts, bool) {
 		}
 	}
 	c.hasWhole = c.endDay-c.firstDay > cutWhole
+	c.months = c.wholeMonths()
 	return c, true
+}
+
+// wholeMonths lists the months whose days are all whole.
+func (c *cuts) wholeMonths() []uint32 {
+	var out []uint32
+	first := time.Unix(c.firstDay*secondsOfDay, 0).UTC()
+	for m := time.Date(first.Year(), first.Month(), 1, 0, 0, 0, 0, time.UTC); ; m = m.AddDate(0, 1, 0) {
+		begin, end := m.Unix()/secondsOfDay, m.AddDate(0, 1, 0).Unix()/secondsOfDay
+		if begin >= c.endDay {
+			return out
+		}
+		cut := slices.ContainsFunc(c.days, func(d uint32) bool { return int64(d) >= begin && int64(d) < end })
+		if begin >= c.firstDay && end <= c.endDay && !cut {
+			out = append(out, uint32(m.Year()*100+int(m.Month())))
+		}
+	}
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -39,7 +39,7 @@ func (c *ClickHouse) EachClick(ctx context.Context, q *Question, take func(*Clic
 	for after := (*Click)(nil); ; {
 		n := 0
 		s := &sql{}
-		q.writeClicks(s, after)
+		q.writeExport(s, after)
 		err := c.each(ctx, s, func(rows driver.Rows) error {
 			n++
 			if err := rows.Scan(&k.At, &k.ID, &k.LinkID, &k.Host, &k.Slug, &k.Status, &k.EdgeRegion, &k.Visitor, &k.Bot, &k.BotKind, &k.Country, &k.Region,
@@ -57,7 +57,7 @@ func (c *ClickHouse) EachClick(ctx context.Context, q *Question, take func(*Clic
 	}
 }
 
-func (q *Question) writeClicks(s *sql, after *Click) {
+func (q *Question) writeExport(s *sql, after *Click) {
 	s.write("SELECT ts, click_id, link_id, host, slug, status, edge_region, visitor, bot, bot_kind, country, region, city, continent, device, os, browser, language, " +
 		"referrer, referrer_source, referrer_medium, utm_source, utm_medium, utm_campaign, utm_term, utm_content, variant, rule, source FROM clicks")
 	q.where(s)

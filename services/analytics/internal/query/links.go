@@ -121,7 +121,7 @@ func (q *Question) writePage(s *sql, l LinkList) {
 		of := *q
 		of.Filters = nil // of links that are left out anyway
 		s.write(" LEFT JOIN (")
-		of.writeCounts(s, Link, []key{linkKey("link_id")}, nil)
+		of.writeClicks(s, Link, linkKey("link_id"))
 		s.write(") AS counted USING (link_id)")
 	case ByLastClick:
 		s.write(" LEFT JOIN (")

@@ -110,16 +110,46 @@ func (w *rollupWriter) days(condition string, bots bool) {
 	} else {
 		s.write("sum(clicks) AS n, uniqCombinedMerge(", w.r.bits, ")(visitors) AS u, toUInt64(0) AS b")
 	}
+	s.write(" FROM ", joined(w.r.table, w.by))
+	w.whereDays(condition)
+	s.groupBy(names(w.keys), "toDate(hour)")
+}
+
+// whereDays keeps the whole days.
+func (w *rollupWriter) whereDays(condition string) {
+	s := w.s
 	s.bind("first_day", uint32(w.cuts.firstDay))
 	s.bind("end_day", uint32(w.cuts.endDay))
-	s.write(" FROM ", joined(w.r.table, w.by), " WHERE workspace_id = {workspace:UUID} AND ", condition,
+	s.write(" WHERE workspace_id = {workspace:UUID} AND ", condition,
 		" AND toDate(hour) >= toDate({first_day:UInt32}) AND toDate(hour) < toDate({end_day:UInt32})")
 	w.where()
 	if len(w.cuts.days) > 0 {
 		s.bind("cut_days", w.cuts.days)
 		s.write(" AND toUInt32(toDate(hour)) NOT IN {cut_days:Array(UInt32)}")
 	}
-	s.groupBy(names(w.keys), "toDate(hour)")
+}
+
+// whereHours keeps the whole hours of days that are cut.
+func (w *rollupWriter) whereHours(condition string) {
+	s := w.s
+	from, to := w.q.Period.From.Unix(), w.q.Period.To.Unix()
+	s.bind("first_hour", uint32(from-from%hour))
+	s.bind("end_hour", uint32(to-to%hour)) // the last one is cut unless to is whole
+	s.bind("cut_days", w.cuts.days)
+	s.write(" WHERE workspace_id = {workspace:UUID} AND ", condition,
+		" AND hour >= toDateTime({first_hour:UInt32}, 'UTC') AND hour < toDateTime({end_hour:UInt32}, 'UTC') AND toUInt32(toDate(hour)) IN {cut_days:Array(UInt32)}")
+	w.where()
+	if len(w.cuts.hours) > 0 {
+		s.bind("cut_hours", w.cuts.hours)
+		s.write(" AND toUnixTimestamp(hour) NOT IN {cut_hours:Array(UInt32)}")
+	}
+}
+
+// whereRaw keeps the clicks of hours that are cut.
+func (w *rollupWriter) whereRaw(condition string) {
+	w.q.where(w.s)
+	w.s.bind("cut_hours", w.cuts.hours)
+	w.s.write(" AND ", condition, " AND toUnixTimestamp(toStartOfHour(toDateTime(ts, 'UTC'))) IN {cut_hours:Array(UInt32)}")
 }
 
 func (w *rollupWriter) where() {
@@ -137,22 +167,79 @@ func (w *rollupWriter) hours(condition string, bots bool) {
 	if bots {
 		sums, columns, rawColumns = "toUInt64(0) AS n, toUInt64(0) AS u, sum(clicks_of_hour) AS b", "clicks AS clicks_of_hour", "count() AS clicks_of_hour"
 	}
-	from, to := w.q.Period.From.Unix(), w.q.Period.To.Unix()
-	s.bind("first_hour", uint32(from-from%hour))
-	s.bind("end_hour", uint32(to-to%hour)) // the last one is split unless to is whole
-	s.bind("cut_days", w.cuts.days)
-	s.write(sums, " FROM (SELECT ", expressions(w.keys, key.ofHour), "toDate(hour) AS day, ", columns, " FROM ", joined(w.r.table, w.by),
-		" WHERE workspace_id = {workspace:UUID} AND ", condition,
-		" AND hour >= toDateTime({first_hour:UInt32}, 'UTC') AND hour < toDateTime({end_hour:UInt32}, 'UTC') AND toUInt32(toDate(hour)) IN {cut_days:Array(UInt32)}")
-	w.where()
+	s.write(sums, " FROM (SELECT ", expressions(w.keys, key.ofHour), "toDate(hour) AS day, ", columns, " FROM ", joined(w.r.table, w.by))
+	w.whereHours(condition)
 	if len(w.cuts.hours) > 0 {
-		s.bind("cut_hours", w.cuts.hours)
-		s.write(" AND toUnixTimestamp(hour) NOT IN {cut_hours:Array(UInt32)} UNION ALL SELECT ", expressions(w.keys, key.ofRaw),
-			"toDate(ts, 'UTC') AS day, ", rawColumns, " FROM ", joined("clicks", w.by))
-		w.q.where(s)
-		s.write(" AND ", condition, " AND toUnixTimestamp(toStartOfHour(toDateTime(ts, 'UTC'))) IN {cut_hours:Array(UInt32)}")
+		s.write(" UNION ALL SELECT ", expressions(w.keys, key.ofRaw), "toDate(ts, 'UTC') AS day, ", rawColumns, " FROM ", joined("clicks", w.by))
+		w.whereRaw(condition)
 		s.groupBy(names(w.keys), "day")
 	}
 	s.write(")")
 	s.groupBy(names(w.keys), "day")
+}
+
+// writeClicks writes the statement that selects the keys and counted_clicks alone, up to
+// and with its GROUP BY. It is what an order is found by: states are not read.
+func (q *Question) writeClicks(s *sql, by Dimension, k key) {
+	r := q.rollup(by)
+	c, ok := cutsOf(q.Period, nil)
+	if r == nil || q.exact || !ok {
+		s.write("SELECT ", expressions([]key{k}, key.ofRaw), "countIf(", q.Bots.counted(), ") AS counted_clicks FROM ", joined("clicks", by))
+		q.where(s)
+		s.groupBy(k.name+", ", "")
+		return
+	}
+	w := &rollupWriter{q: q, s: s, r: r, by: by, keys: []key{k}, cuts: c}
+	s.bind("workspace", q.Workspace.String())
+	s.write("SELECT ", k.name, ", sum(n) AS counted_clicks FROM (")
+	var parts []func()
+	if len(c.months) > 0 {
+		parts = append(parts, w.monthClicks)
+	}
+	if c.hasWhole {
+		parts = append(parts, w.dayClicks)
+	}
+	if len(c.days) > 0 {
+		parts = append(parts, w.hourClicks)
+	}
+	if len(c.hours) > 0 {
+		parts = append(parts, w.rawClicks)
+	}
+	for i, part := range parts {
+		if i > 0 {
+			s.write(" UNION ALL ")
+		}
+		part()
+	}
+	s.write(")")
+	s.groupBy(k.name+", ", "")
+}
+
+func (w *rollupWriter) monthClicks() {
+	w.s.bind("months", w.cuts.months)
+	w.s.write("SELECT ", expressions(w.keys, key.ofDay), "sum(clicks) AS n FROM ", joined(w.r.table, w.by), " WHERE workspace_id = {workspace:UUID} AND ", w.q.Bots.counted(),
+		" AND toYYYYMM(toStartOfMonth(hour)) IN {months:Array(UInt32)}")
+	w.where()
+	w.s.groupBy(names(w.keys), "")
+}
+
+func (w *rollupWriter) dayClicks() {
+	w.s.write("SELECT ", expressions(w.keys, key.ofDay), "sum(clicks) AS n FROM ", joined(w.r.table, w.by))
+	w.whereDays(w.q.Bots.counted())
+	if len(w.cuts.months) > 0 {
+		w.s.write(" AND toYYYYMM(toDate(hour)) NOT IN {months:Array(UInt32)}")
+	}
+	w.s.groupBy(names(w.keys), "")
+}
+
+func (w *rollupWriter) hourClicks() {
+	w.s.write("SELECT ", expressions(w.keys, key.ofHour), "sum(clicks) AS n FROM ", joined(w.r.table, w.by))
+	w.whereHours(w.q.Bots.counted())
+	w.s.groupBy(names(w.keys), "")
+}
+
+func (w *rollupWriter) rawClicks() {
+	w.s.write("SELECT ", expressions(w.keys, key.ofRaw), "count() AS n FROM ", joined("clicks", w.by))
+	w.whereRaw(w.q.Bots.counted())
+	w.s.groupBy(names(w.keys), "")
 }
