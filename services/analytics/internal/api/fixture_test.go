@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/linkstream/linkstream/services/analytics/internal/live"
 	"github.com/linkstream/linkstream/services/analytics/internal/query"
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
@@ -45,6 +46,9 @@ type fixture struct {
 	conn        driver.Conn
 	mine, other uuid.UUID
 	unread      bool // not all links have been read
+	live        *live.Hub
+	dsn         string
+	log         *slog.Logger
 }
 
 func (f *fixture) links(context.Context) error {
@@ -66,7 +70,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	f := &fixture{t: t, conn: conn, mine: uuid.New(), other: uuid.New()}
+	f := &fixture{t: t, conn: conn, mine: uuid.New(), other: uuid.New(), dsn: dsn, log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	f.handler = f.serve(dsn)
 	return f
 }
@@ -78,7 +82,6 @@ func (f *fixture) serve(dsn string) http.Handler {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(func() { _ = store.Close() })
-	log := slog.New(slog.NewTextHandler(f.t.Output(), nil))
 	reader := []access.Scope{access.AnalyticsRead}
 	auth := tokens{
 		"mine":    {WorkspaceID: f.mine, Scopes: reader},
@@ -87,8 +90,8 @@ func (f *fixture) serve(dsn string) http.Handler {
 		"noscope": {WorkspaceID: f.mine, Scopes: []access.Scope{access.LinksRead, access.LinksWrite}},
 	}
 	mux := http.NewServeMux()
-	Register(httpapi.New(mux, Title, Version, auth, log), Sources{Clicks: store, Links: f.links}, now, log)
-	return httpapi.Middleware(mux, prometheus.NewRegistry(), log)
+	Register(httpapi.New(mux, Title, Version, auth, f.log), Sources{Clicks: store, Links: f.links, Live: f.live}, now, f.log)
+	return httpapi.Middleware(mux, prometheus.NewRegistry(), f.log)
 }
 
 // click is one row; what is left out is a click of visitor 0 in the fixture's workspace.

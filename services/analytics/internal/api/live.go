@@ -54,6 +54,22 @@ func (h *handlers) liveStream(ctx context.Context, in *liveInput) (*huma.StreamR
 	if err != nil {
 		return nil, err
 	}
+	viewer, err := h.watch(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		defer viewer.Leave()
+		ctx.SetHeader("Content-Type", "text/event-stream")
+		ctx.SetHeader("Cache-Control", "no-store")
+		ctx.SetHeader("X-Accel-Buffering", "no") // nginx would collect the events
+		ctx.SetStatus(http.StatusOK)
+		stream(ctx.Context(), newEventWriter(ctx.BodyWriter()), viewer.Moments())
+	}}, nil
+}
+
+// watch makes a viewer of a question.
+func (h *handlers) watch(ctx context.Context, q *query.Question) (*live.Viewer, error) {
 	view := live.View{Workspace: q.Workspace, Bots: q.Bots, Filters: q.Filters}
 	for _, f := range q.Filters {
 		if f.Dimension != query.Tag {
@@ -77,14 +93,7 @@ func (h *handlers) liveStream(ctx context.Context, in *liveInput) (*huma.StreamR
 	case err != nil:
 		return nil, unavailable("unavailable", "The service is being stopped. The request can be tried again.")
 	}
-	return &huma.StreamResponse{Body: func(ctx huma.Context) {
-		defer viewer.Leave()
-		ctx.SetHeader("Content-Type", "text/event-stream")
-		ctx.SetHeader("Cache-Control", "no-store")
-		ctx.SetHeader("X-Accel-Buffering", "no") // nginx would collect the events
-		ctx.SetStatus(http.StatusOK)
-		stream(ctx.Context(), newEventWriter(ctx.BodyWriter()), viewer.Moments())
-	}}, nil
+	return viewer, nil
 }
 
 // stream writes moments until there are no more or the viewer is gone.
