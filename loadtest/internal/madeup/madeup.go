@@ -20,7 +20,7 @@ import (
 
 const (
 	// Workspaces share the clicks; the first one gets ln 2 / ln Workspaces of them.
-	Workspaces = 20
+	Workspaces = 10
 	// Links of each workspace; the first one gets ln 2 / ln Links of its clicks.
 	Links = 10_000
 	// PerDay is how many clicks a day has, and maxDays how far back they go: what is made
