@@ -63,10 +63,10 @@ func (s *streams) close() {
 // copyLinks is a task. A broker that lacks a topic ends it, and the process.
 func (s *streams) copyLinks(ctx context.Context) error {
 	err := kafka.AwaitTopics(ctx, s.probe, s.prefix, kafka.Forever, events.LinksChangelog, events.Clicks)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil //nolint:nilerr // the end of the process is no fault
+	case err != nil:
 		return err
 	}
 	return s.catalog.Run(ctx)

@@ -97,7 +97,7 @@ func (h *handlers) knowsLinks(ctx context.Context) error {
 	if h.links(ctx) == nil {
 		return nil
 	}
-	return unavailable("unavailable", "The links are being read. The request can be tried again.")
+	return unavailable("The links are being read. The request can be tried again.")
 }
 
 // checkTags is knowsLinks for a breakdown by tag.
@@ -148,18 +148,18 @@ func (h *handlers) translate(ctx context.Context, err error) error {
 		return httpapi.NewProblem(http.StatusServiceUnavailable, "unavailable", "The request was given up.") // nobody reads it
 	case errors.Is(err, query.ErrTooLarge):
 		h.log.WarnContext(ctx, "question too large", "request_id", httpapi.RequestID(ctx), "err", err)
-		return unavailable("unavailable", "The answer takes too long. Ask for a shorter period or with more filters.")
+		return unavailable("The answer takes too long. Ask for a shorter period or with more filters.")
 	case errors.Is(err, query.ErrUnavailable):
 		h.log.ErrorContext(ctx, "clicks not counted", "request_id", httpapi.RequestID(ctx), "err", err)
-		return unavailable("unavailable", "The click store cannot be reached. The request can be tried again.")
+		return unavailable("The click store cannot be reached. The request can be tried again.")
 	default:
 		h.log.ErrorContext(ctx, "request failed", "request_id", httpapi.RequestID(ctx), "err", err)
 		return httpapi.NewProblem(http.StatusInternalServerError, "internal", "Something went wrong here. If it goes on, quote the request id.")
 	}
 }
 
-func unavailable(code, detail string) error {
-	return huma.ErrorWithHeaders(httpapi.NewProblem(http.StatusServiceUnavailable, code, detail), http.Header{"Retry-After": {retryAfter}})
+func unavailable(detail string) error {
+	return huma.ErrorWithHeaders(httpapi.NewProblem(http.StatusServiceUnavailable, "unavailable", detail), http.Header{"Retry-After": {retryAfter}})
 }
 
 // names lists dimensions as the values of a parameter.

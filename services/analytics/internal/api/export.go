@@ -82,7 +82,7 @@ func (h *handlers) export(ctx context.Context, in *exportInput) (*huma.StreamRes
 		lines = func(ctx context.Context, t *table) error { return h.exportClicks(ctx, t, q) }
 	}
 	name := "linkstream-" + in.What + "-" + q.Period.From.In(q.Period.Zone).Format(time.DateOnly) + ".csv"
-	return &huma.StreamResponse{Body: func(hc huma.Context) { h.stream(hc, name, lines) }}, nil
+	return &huma.StreamResponse{Body: func(hc huma.Context) { h.stream(hc, name, lines) }}, nil //nolint:contextcheck // the context is in hc
 }
 
 // stream answers with a table. What goes wrong before its first line is a problem; after

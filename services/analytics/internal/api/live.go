@@ -58,7 +58,7 @@ func (h *handlers) liveStream(ctx context.Context, in *liveInput) (*huma.StreamR
 	if err != nil {
 		return nil, err
 	}
-	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+	return &huma.StreamResponse{Body: func(ctx huma.Context) { //nolint:contextcheck // the context is in it
 		defer viewer.Leave()
 		ctx.SetHeader("Content-Type", "text/event-stream")
 		ctx.SetHeader("Cache-Control", "no-store")
@@ -91,7 +91,7 @@ func (h *handlers) watch(ctx context.Context, q *query.Question) (*live.Viewer, 
 		return nil, huma.ErrorWithHeaders(httpapi.NewProblem(http.StatusServiceUnavailable, "too_many_viewers",
 			"As many live views are open as this service has room for. Close one, or try again later."), http.Header{"Retry-After": {"30"}})
 	case err != nil:
-		return nil, unavailable("unavailable", "The service is being stopped. The request can be tried again.")
+		return nil, unavailable("The service is being stopped. The request can be tried again.")
 	}
 	return viewer, nil
 }

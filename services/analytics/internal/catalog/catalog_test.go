@@ -56,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	return &world{t: t, addrs: broker.ListenAddrs(), close: closeBroker, producer: producer, table: table}
 }
 
-var workspace = uuid.UUID{0: 7} //nolint:gochecknoglobals // never written
+var workspace = uuid.UUID{0: 7}
 
 func (w *world) change(id uuid.UUID, revision uint64, kind eventspb.LinkChanged_Kind, tags ...string) {
 	w.t.Helper()

@@ -54,7 +54,7 @@ func run(t *testing.T, source Source) (*Hub, func()) {
 	}
 }
 
-var ( //nolint:gochecknoglobals // never written
+var (
 	mine, theirs = uuid.UUID{0: 1}, uuid.UUID{0: 2}
 	linkA, linkB = uuid.UUID{0: 0xa}, uuid.UUID{0: 0xb}
 )
@@ -103,7 +103,7 @@ func TestAViewerSeesItsOwnClicksOfTheLastMinutes(t *testing.T) {
 			click(time.Minute, mine, linkB, 1, "DE", false), click(0, mine, linkB, 1, "FR", false), click(0, mine, linkB, 4, "FR", true),
 			click(6*time.Minute, mine, linkA, 9, "DE", false), click(0, theirs, linkA, 9, "DE", false),
 		}
-		time.Sleep(2 * tick)
+		time.Sleep(2 * tick) //nolint:forbidigo // virtual time
 		synctest.Wait()
 		for viewer, want := range views {
 			m := <-viewer.Moments()
@@ -111,7 +111,7 @@ func TestAViewerSeesItsOwnClicksOfTheLastMinutes(t *testing.T) {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		}
-		time.Sleep(time.Minute + bucket)
+		time.Sleep(time.Minute + bucket) //nolint:forbidigo // virtual time
 		m := <-everything.Moments()
 		if m.Clicks != 3 || len(m.Buckets) != 60 || m.WindowSeconds != 300 || len(m.Recent) != 3 || m.Delayed {
 			t.Errorf("a minute later: %d clicks, %d buckets, %d seconds, %d recent", m.Clicks, len(m.Buckets), m.WindowSeconds, len(m.Recent))
@@ -138,7 +138,7 @@ func TestTheTopicIsReadOnceAndOnlyForViewers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newClicks()
 		hub, stop := run(t, source)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
 		if source.reads.Load() != 0 {
 			t.Error("it is read without viewers")
 		}
@@ -150,20 +150,20 @@ func TestTheTopicIsReadOnceAndOnlyForViewers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
 		source.fails <- errors.New("the broker is away")
-		time.Sleep(3 * tick)
+		time.Sleep(3 * tick) //nolint:forbidigo // virtual time
 		if m := <-a.Moments(); source.reads.Load() != 2 || !m.Delayed {
 			t.Errorf("read %d times after one fault, want 2; delayed %t, want true until clicks come", source.reads.Load(), m.Delayed)
 		}
 		source.rows <- nil
-		time.Sleep(2 * tick)
+		time.Sleep(2 * tick) //nolint:forbidigo // virtual time
 		if m := <-a.Moments(); m.Delayed {
 			t.Error("still delayed after it was read")
 		}
 		a.Leave()
 		b.Leave()
-		time.Sleep(linger + 2*tick)
+		time.Sleep(linger + 2*tick) //nolint:forbidigo // virtual time
 		select {
 		case source.rows <- nil:
 			t.Error("it is read half a minute after the last viewer left")
@@ -173,7 +173,7 @@ func TestTheTopicIsReadOnceAndOnlyForViewers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * tick)
+		time.Sleep(2 * tick) //nolint:forbidigo // virtual time
 		<-c.Moments()
 		stop()
 		for range c.Moments() { // the last one, perhaps

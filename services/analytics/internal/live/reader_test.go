@@ -53,7 +53,7 @@ func TestClicksAreReadFromTheTopic(t *testing.T) {
 	rows := make(chan enrich.Row, 10)
 	done := make(chan error, 1)
 	go func() {
-		done <- reader.Read(ctx, now.Add(-Window), func(batch []enrich.Row, err error) {
+		done <- reader.Read(ctx, now.Add(-Window), func(batch []enrich.Row, _ error) {
 			for _, r := range batch {
 				rows <- r
 			}

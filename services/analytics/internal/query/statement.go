@@ -1,5 +1,7 @@
 package query
 
+import "strings"
+
 // key is a column that is grouped by: what it is in a rollup's days (where there is
 // toDate(hour) and no hour), in its hours, and in the table of clicks.
 type key struct{ name, day, hour, raw string }
@@ -9,20 +11,20 @@ const grouped = "grouped"
 
 // names lists the keys for SELECT or GROUP BY, with a comma behind each.
 func names(keys []key) string {
-	var out string
+	var out strings.Builder
 	for _, k := range keys {
-		out += k.name + ", "
+		out.WriteString(k.name + ", ")
 	}
-	return out
+	return out.String()
 }
 
 // expressions lists what the keys are, with their names.
 func expressions(keys []key, of func(key) string) string {
-	var out string
+	var out strings.Builder
 	for _, k := range keys {
-		out += of(k) + " AS " + k.name + ", "
+		out.WriteString(of(k) + " AS " + k.name + ", ")
 	}
-	return out
+	return out.String()
 }
 
 func (k key) ofDay() string  { return k.day }
@@ -75,44 +77,75 @@ type rollupWriter struct {
 func (w *rollupWriter) write() {
 	s := w.s
 	s.bind("workspace", w.q.Workspace.String())
-	s.write("SELECT ", names(w.keys), "sum(n) AS counted_clicks, sum(u) AS counted_visitors, sum(b) AS counted_bots FROM (")
+	people, bots := "kind = 0", "kind = 1"
+	counted := map[Bots]string{ExcludeBots: people, OnlyBots: bots, IncludeBots: "kind = 2"}[w.q.Bots]
+	s.write("SELECT ", names(w.keys), "sumIf(n, ", counted, ") AS counted_clicks, sumIf(u, ", counted, ") AS counted_visitors, sumIf(n, ", bots, ") AS counted_bots FROM (")
+	// The kinds are people, bots, and everybody: a visitor may be both, when a browser
+	// fetches in advance, and counts once where both count.
+	kinds := []string{"toUInt8(bot)"}
+	if w.q.Bots == IncludeBots {
+		kinds = []string{"toUInt8(2)", "toUInt8(1)"}
+	}
 	first := true
-	part := func(write func(condition string, bots bool)) {
-		for _, bots := range []bool{false, true} {
+	for _, kind := range kinds {
+		for _, part := range w.parts() {
 			if !first {
 				s.write(" UNION ALL ")
 			}
 			first = false
-			condition := "bot"
-			if !bots {
-				condition = w.q.Bots.counted()
-			}
-			write(condition, bots)
+			part(kind)
 		}
-	}
-	if w.cuts.hasWhole {
-		part(w.days)
-	}
-	if len(w.cuts.days) > 0 {
-		part(w.hours)
 	}
 	s.write(")")
 	s.groupBy(names(w.keys), "")
 }
 
-// days selects whole days. What it selects and groups by is what the projection has,
-// which has no other aggregates: so bots are counted by a select of their own.
-func (w *rollupWriter) days(condition string, bots bool) {
-	s := w.s
-	s.write("SELECT ", expressions(w.keys, key.ofDay))
-	if bots {
-		s.write("toUInt64(0) AS n, toUInt64(0) AS u, sum(clicks) AS b")
-	} else {
-		s.write("sum(clicks) AS n, uniqCombinedMerge(", w.r.bits, ")(visitors) AS u, toUInt64(0) AS b")
+func (w *rollupWriter) parts() []func(kind string) {
+	var out []func(string)
+	if w.cuts.hasWhole {
+		out = append(out, w.days)
 	}
-	s.write(" FROM ", joined(w.r.table, w.by))
+	if len(w.cuts.days) > 0 {
+		out = append(out, w.hours)
+	}
+	return out
+}
+
+// kindOf says which condition keeps the rows of a kind, and what tells kinds apart that come together.
+func kindOf(kind string) (condition, group string) {
+	switch kind {
+	case "toUInt8(bot)":
+		return "1", ", bot"
+	case "toUInt8(1)":
+		return "bot", ""
+	default:
+		return "1", ""
+	}
+}
+
+// days selects whole days. What it selects and groups by is what the projection has,
+// which has no other aggregates.
+func (w *rollupWriter) days(kind string) {
+	condition, group := kindOf(kind)
+	w.s.write("SELECT ", expressions(w.keys, key.ofDay), kind, " AS kind, sum(clicks) AS n, uniqCombinedMerge(", w.r.bits, ")(visitors) AS u FROM ", joined(w.r.table, w.by))
 	w.whereDays(condition)
-	s.groupBy(names(w.keys), "toDate(hour)")
+	w.s.groupBy(names(w.keys), "toDate(hour)"+group)
+}
+
+// hours selects the days that are cut.
+func (w *rollupWriter) hours(kind string) {
+	condition, group := kindOf(kind)
+	s := w.s
+	s.write("SELECT ", names(w.keys), kind, " AS kind, sum(clicks_of_hour) AS n, uniqCombinedMerge(", w.r.bits, ")(visitors_of_hour) AS u FROM (SELECT ",
+		expressions(w.keys, key.ofHour), "toDate(hour) AS day, bot, clicks AS clicks_of_hour, visitors AS visitors_of_hour FROM ", joined(w.r.table, w.by))
+	w.whereHours(condition)
+	if len(w.cuts.hours) > 0 {
+		s.write(" UNION ALL SELECT ", expressions(w.keys, key.ofRaw), "toDate(ts, 'UTC') AS day, bot, count() AS clicks_of_hour, uniqCombinedState(", w.r.bits, ")(visitor) AS visitors_of_hour FROM ", joined("clicks", w.by))
+		w.whereRaw(condition)
+		s.groupBy(names(w.keys), "day, bot")
+	}
+	s.write(")")
+	s.groupBy(names(w.keys), "day"+group)
 }
 
 // whereDays keeps the whole days.
@@ -156,26 +189,6 @@ func (w *rollupWriter) where() {
 	for _, condition := range w.r.where {
 		w.s.write(" AND ", condition(w.s))
 	}
-}
-
-// hours selects the days that are cut.
-func (w *rollupWriter) hours(condition string, bots bool) {
-	s := w.s
-	s.write("SELECT ", names(w.keys))
-	sums := "sum(clicks_of_hour) AS n, uniqCombinedMerge(" + w.r.bits + ")(visitors_of_hour) AS u, toUInt64(0) AS b"
-	columns, rawColumns := "clicks AS clicks_of_hour, visitors AS visitors_of_hour", "count() AS clicks_of_hour, uniqCombinedState("+w.r.bits+")(visitor) AS visitors_of_hour"
-	if bots {
-		sums, columns, rawColumns = "toUInt64(0) AS n, toUInt64(0) AS u, sum(clicks_of_hour) AS b", "clicks AS clicks_of_hour", "count() AS clicks_of_hour"
-	}
-	s.write(sums, " FROM (SELECT ", expressions(w.keys, key.ofHour), "toDate(hour) AS day, ", columns, " FROM ", joined(w.r.table, w.by))
-	w.whereHours(condition)
-	if len(w.cuts.hours) > 0 {
-		s.write(" UNION ALL SELECT ", expressions(w.keys, key.ofRaw), "toDate(ts, 'UTC') AS day, ", rawColumns, " FROM ", joined("clicks", w.by))
-		w.whereRaw(condition)
-		s.groupBy(names(w.keys), "day")
-	}
-	s.write(")")
-	s.groupBy(names(w.keys), "day")
 }
 
 // writeClicks writes the statement that selects the keys and counted_clicks alone, up to
