@@ -113,11 +113,11 @@ func TestWhereAnswersComeFrom(t *testing.T) {
 	}
 	link, domain, bot := Filter{Dimension: Link, Values: []string{noLink}}, Filter{Dimension: Domain, Values: []string{"go.test"}}, Filter{Dimension: Bot, Values: []string{"true"}}
 	de, mobile := Filter{Dimension: Country, Values: []string{"DE"}}, Filter{Dimension: Device, Values: []string{"mobile"}}
-	check("", "clicks_by_link")
+	check("", "clicks_by_value")
 	check("", "clicks_by_link", link)
 	check("", "clicks_by_link", domain, bot)
 	check(Link, "clicks_by_link", domain)
-	check(Bot, "clicks_by_link")
+	check(Bot, "clicks_by_value")
 	check("", "clicks_by_value", de)
 	check(Bot, "clicks_by_value", de)
 	check(Country, "clicks_by_value", de)

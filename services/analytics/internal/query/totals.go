@@ -54,6 +54,8 @@ func (q *Question) writeEnds(s *sql) {
 		s.write("SELECT toDateTime64(min(ts), 3, 'UTC'), max(ts) FROM clicks")
 		q.where(s)
 		s.write(" AND ", counted)
+	case len(q.Filters) == 0: // the rows of the whole workspace
+		s.write("SELECT toDateTime64(min(hour), 3, 'UTC'), max(last_click) FROM clicks_by_link WHERE workspace_id = {workspace:UUID} AND link_id = '", noLink, "' AND ", counted)
 	case r.table == "clicks_by_link":
 		// As the projection by month has it.
 		s.write("SELECT toDateTime64(min(hour), 3, 'UTC'), max(last_click) FROM clicks_by_link WHERE workspace_id = {workspace:UUID} AND ", counted)
