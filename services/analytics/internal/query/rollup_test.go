@@ -23,7 +23,8 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	workspaces := []uuid.UUID{uuid.New(), uuid.New()}
 	links := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
-	start := time.Date(2026, 10, 30, 0, 0, 0, 0, time.UTC)
+	start := time.Date(2026, 9, 20, 0, 0, 0, 0, time.UTC) // before changes of clocks, and months that are whole
+	const span = 100 * 24 * time.Hour
 	random := rand.New(rand.NewPCG(1, 2))
 	batch, err := store.conn.PrepareBatch(t.Context(), `INSERT INTO clicks (ts, click_id, workspace_id, link_id, host, status, visitor, bot, country, device, browser, utm_source, edge_region)`)
 	if err != nil {
@@ -33,7 +34,7 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 	pick := func(values ...string) string { return values[random.IntN(len(values))] }
 	for range 3000 {
 		link := random.IntN(len(links))
-		at := start.Add(time.Duration(random.Int64N(int64(4 * 24 * time.Hour))))
+		at := start.Add(time.Duration(random.Int64N(int64(span))))
 		visitor := uint64(random.IntN(500)) + uint64(at.Unix()/secondsOfDay)*1000 // nobody is recognised the day after
 		if err := batch.Append(at, uuid.New(), workspaces[random.IntN(2)], links[link],
 			fmt.Sprintf("go%d.test", link%2), []uint16{302, 404}[random.IntN(2)], visitor, random.IntN(4) == 0,
@@ -59,18 +60,18 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 	}
 	zones := []string{"UTC", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"}
 	fromSums := 0
-	for n := range 200 {
+	for n := range 150 {
 		zone, err := time.LoadLocation(zones[n%len(zones)])
 		if err != nil {
 			t.Fatal(err)
 		}
 		q := &Question{
 			Workspace: workspaces[0], Bots: []Bots{ExcludeBots, IncludeBots, OnlyBots}[n%3], Filters: filters[random.IntN(len(filters))],
-			Period: Days(Date{2026, 10, 30 + random.IntN(2)}, Date{2026, 11, 1 + random.IntN(2)}, zone),
+			Period: Days(DateOf(start).Add(random.IntN(20)), DateOf(start).Add(20+random.IntN(80)), zone),
 		}
 		if n%4 == 0 { // instants
-			q.Period = Period{From: start.Add(time.Duration(random.Int64N(int64(48 * time.Hour)))), Zone: zone}
-			q.Period.To = q.Period.From.Add(time.Duration(random.Int64N(int64(48 * time.Hour))))
+			q.Period = Period{From: start.Add(time.Duration(random.Int64N(int64(span / 2)))), Zone: zone}
+			q.Period.To = q.Period.From.Add(time.Duration(random.Int64N(int64(span / 2))))
 		}
 		exact := *q
 		exact.exact = true
@@ -95,8 +96,8 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 		by := []Dimension{Link, Country, Device, Browser, UTMSource, EdgeRegion, Status, Bot, Domain}[random.IntN(9)]
 		compare("by "+string(by), func(q *Question) (any, error) { return store.Breakdown(t.Context(), q, by, 10) })
 	}
-	if fromSums < 100 {
-		t.Errorf("%d of 200 questions were answered from sums", fromSums)
+	if fromSums < 75 {
+		t.Errorf("%d of 150 questions were answered from sums", fromSums)
 	}
 }
 
