@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -104,7 +105,7 @@ func (d Database) MakeClicks(ctx context.Context, n int, progress func(done int)
 				count := min(block, n-from)
 				err := d.Exec(ctx, d.clicks(from, count, n), url.Values{
 					"insert_deduplicate": {"0"}, "max_threads": {"1"}, "max_insert_threads": {"1"}, "max_partitions_per_insert_block": {"0"},
-					"max_block_size": {"65536"}, "min_insert_block_size_rows": {fmt.Sprint(block)}, "min_insert_block_size_bytes": {"0"},
+					"max_block_size": {"65536"}, "min_insert_block_size_rows": {strconv.Itoa(block)}, "min_insert_block_size_bytes": {"0"},
 				})
 				if err != nil {
 					cancel(err)

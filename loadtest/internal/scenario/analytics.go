@@ -157,7 +157,10 @@ func panels(link string) []panel {
 		out = append(out, panel{name, "/v1/analytics/" + call + "?" + params})
 	}
 	pages := []struct{ name, filter string }{
-		{"workspace", ""}, {"link", "&link_id=" + link}, {"domain", "&domain=go.test"}, {"tag", "&tag=tag-3"},
+		{"workspace", ""},
+		{"link", "&link_id=" + link},
+		{"domain", "&domain=go.test"},
+		{"tag", "&tag=tag-3"},
 		{"campaign", "&utm_campaign=campaign-0"},
 	}
 	for _, p := range pages {
