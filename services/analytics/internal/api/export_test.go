@@ -104,6 +104,8 @@ func TestExportsAreOfWhatIsAsked(t *testing.T) {
 }
 
 // More lines than are asked for at once, with equal times: none is left out or twice.
+//
+// Guards I74.
 func TestALongExportIsWhole(t *testing.T) {
 	f := newFixture(t)
 	const n = 45_000

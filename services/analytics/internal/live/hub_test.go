@@ -134,6 +134,7 @@ func TestAViewerSeesItsOwnClicksOfTheLastMinutes(t *testing.T) {
 	})
 }
 
+// Guards I72.
 func TestTheTopicIsReadOnceAndOnlyForViewers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newClicks()
