@@ -122,7 +122,7 @@ fuzz: ## every fuzz target for T (10s)
 	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(T) $$pkg; done; done; done
 
 .PHONY: loadtest
-loadtest: $(if $(filter edge,$(SCENARIO)),build) ## a load scenario: SCENARIO=steady or api (need make run) or edge (needs nginx-light)
+loadtest: $(if $(filter edge analytics,$(SCENARIO)),build) ## a load scenario: SCENARIO=steady or api (need make run), edge (needs nginx-light) or analytics
 	@go run ./loadtest/cmd/loadtest $(SCENARIO)
 
 .PHONY: fmt

@@ -52,6 +52,13 @@ report in LINKSTREAM_LOAD_RESULTS (default loadtest/results).
   LINKSTREAM_LOAD_DURATION  how long each latency is measured (default 8s)
   LINKSTREAM_LOAD_PROFILE   file for the edge's CPU profile under full load (default none)
   LINKSTREAM_LOAD_BIN       folder of the built programs (default .local/bin)
+
+  analytics  makes clicks inside an embedded ClickHouse of its own, through the views, and
+           asks what the dashboard's panels ask; every one has to answer in 100 ms at p95.
+           It starts all it needs itself from the built programs (make build). 100 million
+           clicks take about ten minutes and ten gigabytes in the system's temporary folder
+
+  LINKSTREAM_LOAD_CLICKS    how many (default 100000000)
 `
 
 type steadyConfig struct {
@@ -81,6 +88,15 @@ type edgeConfig struct {
 	Results  string        `env:"LINKSTREAM_LOAD_RESULTS" envDefault:"loadtest/results"`
 }
 
+type analyticsConfig struct {
+	Clicks  int    `env:"LINKSTREAM_LOAD_CLICKS" envDefault:"100000000"`
+	Bin     string `env:"LINKSTREAM_LOAD_BIN" envDefault:".local/bin"`
+	Results string `env:"LINKSTREAM_LOAD_RESULTS" envDefault:"loadtest/results"`
+}
+
+// maxClicks fit onto the disk of a laptop.
+const maxClicks = 1_000_000_000
+
 // maxLinks fit into the memory of a Redis on a laptop.
 const maxLinks = 5_000_000
 
@@ -108,8 +124,10 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return api(ctx, environ, stdout)
 	case "edge":
 		return edge(ctx, environ, stdout)
+	case "analytics":
+		return analytics(ctx, environ, stdout)
 	}
-	return fmt.Errorf("there is no scenario %q: there are steady, api and edge", args[0])
+	return fmt.Errorf("there is no scenario %q: there are steady, api, edge and analytics", args[0])
 }
 
 func steady(ctx context.Context, environ []string, stdout io.Writer) error {
@@ -189,6 +207,24 @@ func edge(ctx context.Context, environ []string, stdout io.Writer) error {
 		Bin: c.Bin, Environ: environ, Links: c.Links, Pairs: c.Pairs, Slice: c.Slice, Duration: c.Duration,
 		Profile: c.Profile, Command: command(environ, "edge"),
 	}.Run(ctx, stdout)
+	if err != nil {
+		return err
+	}
+	if err := result.Write(c.Results, stdout); err != nil {
+		return err
+	}
+	return result.Verdict()
+}
+
+func analytics(ctx context.Context, environ []string, stdout io.Writer) error {
+	c, err := env.ParseAsWithOptions[analyticsConfig](env.Options{Environment: env.ToMap(environ)})
+	if err != nil {
+		return err
+	}
+	if c.Clicks < 1 || c.Clicks > maxClicks {
+		return fmt.Errorf("LINKSTREAM_LOAD_CLICKS must be from 1 to %d", maxClicks)
+	}
+	result, err := scenario.Analytics{Bin: c.Bin, Environ: environ, Clicks: c.Clicks, Command: command(environ, "analytics")}.Run(ctx, stdout)
 	if err != nil {
 		return err
 	}
