@@ -97,4 +97,3 @@ func (e *engine) close() {
 	}
 	_ = unix.Close(e.epoll)
 }
-
