@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"net/http"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/linkstream/linkstream/loadtest/internal/load"
+	"github.com/linkstream/linkstream/loadtest/internal/report"
+)
+
+// tally counts what became of requests of one kind.
+type tally struct {
+	sent, right, wrong, failed, unknown, moved int
+	clicks                                     int // redirects that arrived
+	byCache                                    map[string]int
+	latency                                    *hdrhistogram.Histogram
+}
+
+func newTally() *tally { return &tally{byCache: map[string]int{}, latency: load.NewHistogram()} }
+
+// add counts a visit. Its latency counts whatever came of it: who waited in vain
+// waited, too.
+func (t *tally) add(v *load.Visit, right, clicks bool) {
+	t.sent++
+	t.moved += v.Moved
+	switch v.Outcome {
+	case load.Answered:
+		if right {
+			t.right++
+		} else {
+			t.wrong++
+		}
+		if clicks && v.Status == http.StatusFound {
+			t.clicks++
+		}
+	case load.Refused, load.Unsent:
+		t.failed++
+	case load.CutOff, load.TimedOut:
+		t.unknown++
+	}
+	if t.latency != nil {
+		load.Record(t.latency, v.Took())
+		if v.Outcome == load.Answered {
+			t.byCache[string(v.Cache)]++
+		}
+	}
+}
+
+// merge adds another tally to this one.
+func (t *tally) merge(o *tally) {
+	t.sent, t.right, t.wrong, t.failed = t.sent+o.sent, t.right+o.right, t.wrong+o.wrong, t.failed+o.failed
+	t.unknown, t.moved, t.clicks = t.unknown+o.unknown, t.moved+o.moved, t.clicks+o.clicks
+	if t.latency == nil || o.latency == nil {
+		return
+	}
+	t.latency.Merge(o.latency)
+	for name, n := range o.byCache {
+		t.byCache[name] += n
+	}
+}
+
+func (t *tally) row(name string) report.Row {
+	return report.Row{
+		Name: name, Sent: t.sent, Right: t.right, Wrong: t.wrong, Failed: t.failed, Unknown: t.unknown, Moved: t.moved,
+		ByCache: t.byCache, Latency: report.QuantilesOf(t.latency), Spectrum: report.Spectrum(t.latency),
+	}
+}

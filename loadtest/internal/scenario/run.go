@@ -1,0 +1,69 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/linkstream/linkstream/loadtest/internal/bench"
+	"github.com/linkstream/linkstream/loadtest/internal/report"
+	"github.com/linkstream/linkstream/loadtest/internal/stack"
+)
+
+// Scenario is one that runs on a stack.
+type Scenario struct {
+	Name string
+	// About says in a line what it does.
+	About string
+	// Long is how long its load lasts (of an outage: each phase) by itself, Short as
+	// one of all.
+	Long, Short time.Duration
+	// Rate is of redirects a second, over all edges.
+	Rate float64
+	run  func(ctx context.Context, b *bench.Bench) error
+}
+
+// OnStack are the scenarios that run on a stack, in the order in which all run.
+func OnStack() []Scenario {
+	return []Scenario{
+		{Name: "steady", About: "a fixed rate of redirects over all edges", Long: 30 * time.Second, Short: 10 * time.Second, Rate: 500, run: steady},
+	}
+}
+
+// Options of a run.
+type Options struct {
+	Stack    *stack.Stack
+	Bin      string
+	Environ  []string
+	Duration time.Duration // or none for the scenario's own
+	Rate     float64       // or none for the scenario's own
+	Short    bool
+	Keys     string
+	Command  string
+	Progress io.Writer
+}
+
+// Run runs the scenario. What it broke is mended when Run returns, also when ctx ended.
+func (s Scenario) Run(ctx context.Context, o Options) (*report.Result, error) {
+	settings := bench.Settings{
+		Stack: o.Stack, Bin: o.Bin, Environ: o.Environ, Duration: s.Long, Rate: s.Rate, Keys: o.Keys, Command: o.Command, Progress: o.Progress,
+	}
+	if o.Short {
+		settings.Duration = s.Short
+	}
+	if o.Duration > 0 {
+		settings.Duration = o.Duration
+	}
+	if o.Rate > 0 {
+		settings.Rate = o.Rate
+	}
+	b, err := bench.New(ctx, s.Name, settings)
+	if err != nil {
+		return nil, fmt.Errorf("beginning: %w", err)
+	}
+	if err := s.run(ctx, b); err != nil {
+		return nil, err
+	}
+	return b.Finish(), nil
+}
