@@ -106,11 +106,14 @@ func (b *Bench) Say(format string, values ...any) {
 	fmt.Fprintf(b.Progress, "%6.1f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, values...))
 }
 
-// Servers are the edges as the load wants them.
-func (b *Bench) Servers() []load.Server {
-	servers := make([]load.Server, len(b.Edges))
-	for i, e := range b.Edges {
-		servers[i] = load.Server{Addr: e.Addr, Enter: e.Enter}
+// servers are the edges as the load wants them, once for each kind of requests: those
+// who wait for a slow answer keep nobody else from connecting.
+func (b *Bench) servers(kinds int) []load.Server {
+	servers := make([]load.Server, 0, kinds*len(b.Edges))
+	for range kinds {
+		for _, e := range b.Edges {
+			servers = append(servers, load.Server{Addr: e.Addr, Enter: e.Enter})
+		}
 	}
 	return servers
 }

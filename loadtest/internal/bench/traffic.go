@@ -15,12 +15,11 @@ import (
 )
 
 const (
-	// connections to each edge at most.
-	connections = 128
+	// connections to each edge at most, for each kind of requests.
+	connections = 256
 	// answerLimit is how long after it was due a request may be answered.
 	answerLimit = 5 * time.Second
-	// settle is how long answers may be under way after the last request.
-	window = 500 * time.Millisecond
+	window      = 500 * time.Millisecond
 	// windows is about how many there are in a long run.
 	windows = 120
 )
@@ -104,13 +103,15 @@ type slot struct {
 func (b *Bench) Drive(ctx context.Context, t Traffic, script func(ctx context.Context, r *Run) error) (*Run, error) {
 	r := &Run{bench: b, kinds: t.Kinds, start: time.Now(), width: max(window, b.Duration/windows)}
 	r.Phase("load")
+	edges := len(b.Edges)
 	fleet := load.Fleet{
-		Servers: b.Servers(), Connections: connections, Rate: t.Rate, Count: t.Count, Limit: answerLimit, Balance: t.Balance,
+		Servers: b.servers(len(t.Kinds)), Connections: connections, Rate: t.Rate, Count: t.Count, Limit: answerLimit, Balance: t.Balance,
 		Next: func(i int) load.Question {
 			a := t.Next(i)
-			return load.Question{Server: a.Edge, Class: a.Kind, Key: a.Link, Request: t.Kinds[a.Kind].Request(a.Link)}
+			return load.Question{Server: int(a.Kind)*edges + a.Edge, Class: a.Kind, Key: a.Link, Request: t.Kinds[a.Kind].Request(a.Link)}
 		},
 		Seen: func(v *load.Visit) {
+			v.Server %= edges
 			r.seen(v)
 			if t.Seen != nil {
 				t.Seen(v)

@@ -26,8 +26,18 @@ type Scenario struct {
 
 // OnStack are the scenarios that run on a stack, in the order in which all run.
 func OnStack() []Scenario {
+	const second = time.Second
 	return []Scenario{
-		{Name: "steady", About: "a fixed rate of redirects over all edges", Long: 30 * time.Second, Short: 10 * time.Second, Rate: 500, run: steady},
+		{Name: "steady", About: "a fixed rate of redirects over all edges", Long: 30 * second, Short: 10 * second, Rate: 500, run: steady},
+		{Name: "viral", About: "100,000 visitors of one cold link in 30 s", Long: 30 * second, Short: 30 * second, Rate: 100_000.0 / 30, run: viral},
+		{Name: "crawl", About: "50,000 slugs, each tried once, beside a hot load", Long: 30 * second, Short: 20 * second, Rate: 500, run: crawl},
+		{Name: "monitor", About: "18,000 links visited every minute by a monitor, beside a hot load", Long: 60 * second, Short: 20 * second, Rate: 500, run: monitor},
+		{Name: "mutate", About: "edits under load: when an edge shows the old target last", Long: 60 * second, Short: 20 * second, Rate: 800, run: mutate},
+		{Name: "outage-redis", About: "every region's Redis is killed, then hangs", Long: 15 * second, Short: 4 * second, Rate: 400, run: outage(everyRedis)},
+		{Name: "outage-postgres", About: "Postgres is killed, then hangs", Long: 15 * second, Short: 4 * second, Rate: 400, run: outage(onlyPostgres)},
+		{Name: "outage-broker", About: "the broker is killed, then hangs", Long: 15 * second, Short: 4 * second, Rate: 400, run: outage(onlyBroker)},
+		{Name: "outage-clickhouse", About: "ClickHouse is killed, then hangs", Long: 15 * second, Short: 4 * second, Rate: 400, run: outage(onlyClickHouse)},
+		{Name: "outage-all", About: "every store is killed, then hangs", Long: 15 * second, Short: 5 * second, Rate: 400, run: outage(everyStore)},
 	}
 }
 
