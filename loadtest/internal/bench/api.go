@@ -23,8 +23,8 @@ const (
 	rest = 2 * time.Second
 	// bulk is how many links one call makes at most.
 	bulk = 1000
-	// The numbers of slugs of one run, and how many runs there can be.
-	block, blocks = 100_000, 20_000
+	// BlockSize is how many slugs a run has for itself; there are so many blocks.
+	BlockSize, blocks = 100_000, 20_000
 )
 
 // API speaks the public API.
@@ -113,21 +113,25 @@ type newLink struct {
 // MakeLinks makes n links whose slugs nobody has used, with consecutive numbers. Each
 // leads to wire.Target of its slug.
 func (a *API) MakeLinks(ctx context.Context, n int) ([]Link, error) {
-	if n > block {
+	if n > BlockSize {
 		return nil, fmt.Errorf("%d links are more than a run can have", n)
 	}
 	const tries = 5
 	for range tries {
-		first := rand.IntN(blocks) * block
+		first := Block()
 		links, err := a.makeFrom(ctx, first, n)
-		if !errors.Is(err, errTaken) {
+		if !errors.Is(err, ErrTaken) {
 			return links, err
 		}
 	}
 	return nil, errors.New("no free slugs")
 }
 
-var errTaken = errors.New("a slug is taken")
+// ErrTaken says that somebody has used a slug.
+var ErrTaken = errors.New("a slug is taken")
+
+// Block is the number of the first slug of a block, drawn by chance.
+func Block() int { return rand.IntN(blocks) * BlockSize }
 
 func (a *API) makeFrom(ctx context.Context, first, n int) ([]Link, error) {
 	links := make([]Link, 0, n)
@@ -167,7 +171,7 @@ func (a *API) MakeBulk(ctx context.Context, first, n int) ([]Link, error) {
 		case http.StatusCreated:
 			links = append(links, Link{Number: int32(first + i), ID: r.Link.ID})
 		case http.StatusConflict:
-			return links, errTaken
+			return links, ErrTaken
 		default:
 			return links, fmt.Errorf("making a link: status %d: %.300s", r.Status, r.Error)
 		}

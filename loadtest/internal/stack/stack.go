@@ -37,7 +37,10 @@ const (
 	adminClicks       = 9040
 )
 
-const pollEvery = 50 * time.Millisecond
+const (
+	pollEvery = 50 * time.Millisecond
+	gaugeAge  = time.Second // of outbox_pending
+)
 
 // Edge is one of the edges.
 type Edge struct {
@@ -214,6 +217,19 @@ func (s *Stack) EdgeSum(ctx context.Context, name string) (sum float64, err erro
 		sum += m.Sum(name)
 	}
 	return sum, nil
+}
+
+// Drained waits until the outbox is empty. Its gauge is up to a second old: only what
+// it says after that counts.
+func (s *Stack) Drained(ctx context.Context, limit time.Duration) error {
+	begun := time.Now()
+	return Until(ctx, limit, "the outbox is empty", func(ctx context.Context) error {
+		m, err := s.Metrics(ctx, "links")
+		if n := m.Sum("outbox_pending"); err == nil && (n > 0 || time.Since(begun) < gaugeAge) {
+			err = fmt.Errorf("%.0f rows are in it", n)
+		}
+		return err
+	})
 }
 
 // AwaitReady waits until all services, or those named, say that they are ready.
