@@ -38,6 +38,7 @@ func OnStack() []Scenario {
 		{Name: "outage-broker", About: "the broker is killed, then hangs", Long: 15 * second, Short: 4 * second, Rate: 400, run: outage(onlyBroker)},
 		{Name: "outage-clickhouse", About: "ClickHouse is killed, then hangs", Long: 15 * second, Short: 4 * second, Rate: 400, run: outage(onlyClickHouse)},
 		{Name: "outage-all", About: "every store is killed, then hangs", Long: 15 * second, Short: 5 * second, Rate: 400, run: outage(everyStore)},
+		{Name: "failover-redis", About: "a replica that lacks the last writes is promoted, under edits", Long: 15 * second, Short: 4 * second, Rate: 600, run: failover},
 		{Name: "rolling-deploy", About: "edges, links, cacheupdaters and the ingester restarted one by one", Long: 60 * second, Short: 14 * second, Rate: 400, run: deploy},
 		{Name: "bulk-import", About: "links imported 1,000 at a time beside a hot load", Long: 20 * second, Short: 8 * second, Rate: 300, run: bulkImport},
 		{Name: "limits", About: "one key that calls more often than it may", Long: 20 * second, Short: 8 * second, Rate: 200, run: limits},
