@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	pollEvery = 100 * time.Millisecond
+	pollEvery = 200 * time.Millisecond
 	// countLimit is how long all clicks may take to be in the summary.
 	countLimit = time.Minute
 	// rest is how long no more clicks may have come for all to be there: longer than

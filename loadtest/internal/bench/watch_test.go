@@ -26,10 +26,11 @@ func TestAnOldTargetCountsFromTheAcknowledgment(t *testing.T) {
 	w := b.Watch([]Link{{Number: 7}})
 	acked := w.start.Add(time.Second)
 	w.acked[7] = append(w.acked[7], acked)
-	saw := func(edge, n int, sent, ended time.Duration) {
+	at := func(ms int) time.Time { return acked.Add(time.Duration(ms) * time.Millisecond) }
+	saw := func(edge, n, sent, ended int) {
 		w.Saw(&load.Visit{
 			Server: edge, Key: 7, Status: 302, Location: []byte(targetOf(7, n)),
-			Sent: acked.Add(sent * time.Millisecond), Ended: acked.Add(ended * time.Millisecond),
+			Sent: at(sent), Ended: at(ended),
 		})
 	}
 	saw(0, 0, -1, 40) // sent before: it may be old

@@ -23,8 +23,12 @@ type child struct {
 	exited chan struct{}
 }
 
-// start starts a program, whose output goes to a file.
-func start(name, log string, env []string, path string, args ...string) (*child, error) {
+// here is where programs of this machine start.
+func here(f func() error) error { return f() }
+
+// start starts a program by do, which may be in another network. Its output goes to a
+// file.
+func start(do func(func() error) error, name, log string, env []string, path string, args ...string) (*child, error) {
 	c := &child{name: name, log: log, exited: make(chan struct{})}
 	output, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -34,7 +38,7 @@ func start(name, log string, env []string, path string, args ...string) (*child,
 	c.cmd = exec.Command(path, args...) //nolint:noctx // it is ended by end, in an orderly way
 	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = env, output, output
 	c.cmd.SysProcAttr = cpu.Orphan()
-	if err := c.cmd.Start(); err != nil {
+	if err := do(c.cmd.Start); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
 	go func() {

@@ -55,12 +55,7 @@ type server struct {
 
 // Start starts a region with that many edges. Close has to be called in any case.
 func Start(ctx context.Context, s *stack.Stack, bin string, environ []string, edges int) (*Lab, error) {
-	l := &Lab{stack: s, bin: bin, failed: make(chan error, edges+1)}
-	for _, pair := range environ {
-		if !strings.HasPrefix(pair, "LINKSTREAM_") {
-			l.environ = append(l.environ, pair)
-		}
-	}
+	l := &Lab{stack: s, bin: bin, environ: without(environ), failed: make(chan error, edges+1)}
 	var err error
 	if l.dir, err = os.MkdirTemp("", "linkstream-lab-"); err != nil {
 		return l, fmt.Errorf("making a folder: %w", err)
@@ -130,11 +125,7 @@ func (l *Lab) program(ctx, relaying context.Context, binary, name string, more m
 		l.Edges[len(l.Edges)-1].Admin = "http://" + admin
 	}
 	maps.Copy(env, more)
-	all := slices.Clone(l.environ)
-	for _, key := range slices.Sorted(maps.Keys(env)) {
-		all = append(all, key+"="+env[key])
-	}
-	c, err := start(name, filepath.Join(l.dir, name+".log"), all, filepath.Join(l.bin, binary))
+	c, err := start(here, name, filepath.Join(l.dir, name+".log"), with(l.environ, env), filepath.Join(l.bin, binary))
 	if err != nil {
 		return err
 	}
@@ -162,7 +153,7 @@ func (l *Lab) redis(ctx context.Context, name string, settings ...string) (*serv
 	args := append([]string{
 		"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir, "--repl-diskless-sync-delay", "0",
 	}, settings...)
-	c, err := start(name, filepath.Join(l.dir, name+".log"), l.environ, path, args...)
+	c, err := start(here, name, filepath.Join(l.dir, name+".log"), l.environ, path, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -222,6 +213,19 @@ func (l *Lab) Close() error {
 		errs = append(errs, os.RemoveAll(l.dir))
 	}
 	return errors.Join(errs...)
+}
+
+// without is an environment without what is meant for another stack.
+func without(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool { return strings.HasPrefix(pair, "LINKSTREAM_") })
+}
+
+func with(environ []string, env map[string]string) []string {
+	all := slices.Clone(environ)
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		all = append(all, key+"="+env[key])
+	}
+	return all
 }
 
 func freeAddr(ctx context.Context) (string, error) {

@@ -25,11 +25,9 @@ func (e *engine) dial(number int) (*line, error) {
 
 func (e *engine) connect(number int) (*line, error) {
 	s := e.servers[number]
-	family, to := unix.AF_INET, unix.Sockaddr(&unix.SockaddrInet4{Port: int(s.addr.Port())})
+	family, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(s.addr.Port()), Addr: s.addr.Addr().As16()})
 	if s.addr.Addr().Is4() {
-		to = &unix.SockaddrInet4{Port: int(s.addr.Port()), Addr: s.addr.Addr().As4()}
-	} else {
-		family, to = unix.AF_INET6, &unix.SockaddrInet6{Port: int(s.addr.Port()), Addr: s.addr.Addr().As16()}
+		family, to = unix.AF_INET, &unix.SockaddrInet4{Port: int(s.addr.Port()), Addr: s.addr.Addr().As4()}
 	}
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

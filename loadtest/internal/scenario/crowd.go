@@ -24,14 +24,14 @@ const (
 
 // crowd is visited beside hot links, each link at a time of its own.
 type crowd struct {
-	kind  bench.Kind
+	kinds []bench.Kind
 	rate  float64 // a second
 	count int
-	link  func(i int) int32
+	link  func(i int) (kind uint8, link int32)
 	while string
 }
 
-// crawl tries 50,000 slugs, each once, of which a part are links, beside a hot load.
+// crawl tries 50,000 slugs, each once, of which most are links, beside a hot load.
 func crawl(ctx context.Context, b *bench.Bench) error {
 	known, err := b.API.MakeLinks(ctx, crawlSlugs*crawlKnown/1000)
 	if err != nil {
@@ -39,18 +39,21 @@ func crawl(ctx context.Context, b *bench.Bench) error {
 	}
 	// Numbers behind those of the links are slugs that nobody has.
 	first, isLink := known[0].Number, int32(len(known))
-	kind := bench.Links("one-off slugs")
-	kind.Right = func(v *load.Visit) bool {
-		if v.Key-first < isLink {
-			return bench.LeadsHome(v)
-		}
-		return v.Status == 404
-	}
+	unknown := bench.Links("unknown slugs")
+	unknown.Clicks = false
+	// An edge puts only so many questions to the origin at the same time. What it does
+	// not ask for is told to come again.
+	unknown.Right = func(v *load.Visit) bool { return v.Status == 404 || v.Status == 503 }
 	return beside(ctx, b, crowd{
-		kind: kind, rate: crawlSlugs / b.Duration.Seconds(), count: crawlSlugs, while: "a crawler comes by",
-		link: func(i int) int32 {
+		kinds: []bench.Kind{bench.Links("one-off links"), unknown},
+		rate:  crawlSlugs / b.Duration.Seconds(), count: crawlSlugs, while: "a crawler comes by",
+		link: func(i int) (uint8, int32) {
 			const step = 7_919 // prime to the number: known and unknown ones in turn
-			return first + int32(i*step%crawlSlugs)
+			n := int32(i * step % crawlSlugs)
+			if n < isLink {
+				return 0, first + n
+			}
+			return 1, first + n
 		},
 	})
 }
@@ -66,8 +69,8 @@ func monitor(ctx context.Context, b *bench.Bench) error {
 	kind, request := bench.Links("monitored links"), wire.NewRequestBy(monitorName, bench.Domain)
 	kind.Request = func(n int32) []byte { return request.For(int(n)) }
 	if err := beside(ctx, b, crowd{
-		kind: kind, rate: rate, count: count, while: "monitors come by",
-		link: func(i int) int32 { return links[i%len(links)].Number },
+		kinds: []bench.Kind{kind}, rate: rate, count: count, while: "monitors come by",
+		link: func(i int) (uint8, int32) { return 0, links[i%len(links)].Number },
 	}); err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func beside(ctx context.Context, b *bench.Bench, c crowd) error {
 	if err != nil {
 		return err
 	}
-	kinds := []bench.Kind{bench.Links("hot links"), c.kind}
+	kinds := append([]bench.Kind{bench.Links("hot links")}, c.kinds...)
 	b.Say("hot links alone")
 	before, err := b.Drive(ctx, bench.Traffic{Rate: b.Rate, Count: int(b.Rate * calmFor.Seconds()), Kinds: kinds, Next: next}, nil)
 	if err != nil {
@@ -108,8 +111,9 @@ func beside(ctx context.Context, b *bench.Bench, c crowd) error {
 		Next: func(i int) bench.Ask {
 			// The crowd's share so far decides whose turn it is.
 			if asked < c.count && float64(asked) < float64(i+1)*c.rate/total {
+				kind, link := c.link(asked)
 				asked++
-				return bench.Ask{Edge: asked % edges, Kind: 1, Link: c.link(asked - 1)}
+				return bench.Ask{Edge: asked % edges, Kind: kind + 1, Link: link}
 			}
 			return next(i)
 		},
@@ -121,14 +125,16 @@ func beside(ctx context.Context, b *bench.Bench, c crowd) error {
 	if err != nil {
 		return err
 	}
-	row := during.Row("load", 1, -1)
-	b.Result.Add("the crowd was answered from", "memory %d, Redis %d, the origin %d", row.ByCache["l1"], row.ByCache["l2"], row.ByCache["origin"])
+	sent := 0
+	b.Result.Promise(report.Redirected(b.Result.Phases, "hot links"), report.HitsHold(c.while, before.Row("load", 0, -1), during.Row("load", 0, -1)))
+	for k, kind := range c.kinds {
+		row := during.Row("load", k+1, -1)
+		sent += row.Sent
+		b.Result.Add(kind.Name+" were answered from", "memory %d, Redis %d, the origin %d", row.ByCache["l1"], row.ByCache["l2"], row.ByCache["origin"])
+		b.Result.Promise(report.Redirected(b.Result.Phases, kind.Name))
+	}
 	b.Result.Add("the edges' caches took", "%s, then %s", report.Megabytes(memory), report.Megabytes(now))
-	b.Result.Promise(
-		report.Redirected(b.Result.Phases, "hot links"), report.Redirected(b.Result.Phases, c.kind.Name),
-		report.Done("visits of the crowd", row.Sent, c.count),
-		report.HitsHold(c.while, before.Row("load", 0, -1), during.Row("load", 0, -1)),
-	)
+	b.Result.Promise(report.Done("visits of the crowd", sent, c.count))
 	b.Result.Spectra("hot links")
 	return b.Count(ctx)
 }

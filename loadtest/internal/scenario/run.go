@@ -30,7 +30,7 @@ func OnStack() []Scenario {
 	return []Scenario{
 		{Name: "steady", About: "a fixed rate of redirects over all edges", Long: 30 * second, Short: 10 * second, Rate: 500, run: steady},
 		{Name: "viral", About: "100,000 visitors of one cold link in 30 s", Long: 30 * second, Short: 30 * second, Rate: 100_000.0 / 30, run: viral},
-		{Name: "crawl", About: "50,000 slugs, each tried once, beside a hot load", Long: 30 * second, Short: 20 * second, Rate: 500, run: crawl},
+		{Name: "crawl", About: "50,000 slugs, each tried once, beside a hot load", Long: 60 * second, Short: 30 * second, Rate: 500, run: crawl},
 		{Name: "monitor", About: "18,000 links visited every minute by a monitor, beside a hot load", Long: 60 * second, Short: 20 * second, Rate: 500, run: monitor},
 		{Name: "mutate", About: "edits under load: when an edge shows the old target last", Long: 60 * second, Short: 20 * second, Rate: 800, run: mutate},
 		{Name: "outage-redis", About: "every region's Redis is killed, then hangs", Long: 15 * second, Short: 4 * second, Rate: 400, run: outage(everyRedis)},
@@ -42,6 +42,7 @@ func OnStack() []Scenario {
 		{Name: "rolling-deploy", About: "edges, links, cacheupdaters and the ingester restarted one by one", Long: 60 * second, Short: 14 * second, Rate: 400, run: deploy},
 		{Name: "bulk-import", About: "links imported 1,000 at a time beside a hot load", Long: 20 * second, Short: 8 * second, Rate: 300, run: bulkImport},
 		{Name: "limits", About: "one key that calls more often than it may", Long: 20 * second, Short: 8 * second, Rate: 200, run: limits},
+		{Name: "regions", About: "three regions 30, 90 and 160 ms away: how edits travel, how quick redirects are", Long: 30 * second, Short: 10 * second, Rate: 900, run: regions},
 		{Name: "soak", About: "a long load: memory and goroutines must not grow", Long: 30 * time.Minute, Short: 30 * second, Rate: 400, run: soak},
 	}
 }
