@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -48,33 +47,16 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	case len(args) == 1 && args[0] == "edge":
 		return edge(ctx, environ, stdout)
 	}
-	all := scenario.OnStack()
-	chosen, short := make([]scenario.Scenario, 0, len(args)), len(args) > 1
-	for _, name := range args {
-		if name == "all" {
-			chosen, short = append(chosen, all...), true
-			continue
-		}
-		i := slices.IndexFunc(all, func(s scenario.Scenario) bool { return s.Name == name })
-		if i < 0 {
-			return fmt.Errorf("there is no scenario %q: there are all, api, edge, %s", name, names(all))
-		}
-		chosen = append(chosen, all[i])
+	chosen, short, err := choose(args)
+	if err != nil {
+		return err
 	}
 	return onStack(ctx, environ, chosen, short, stdout)
 }
 
-func names(all []scenario.Scenario) string {
-	words := make([]string, len(all))
-	for i, s := range all {
-		words[i] = s.Name
-	}
-	return strings.Join(words, ", ")
-}
-
 func usage() string {
 	var b strings.Builder
-	b.WriteString(`usage: loadtest SCENARIO...
+	b.WriteString(`usage: loadtest SCENARIO[=LENGTH]...
 
 Load scenarios. Load goes to loopback only. Each ends with a verdict and leaves a
 report in LINKSTREAM_LOAD_RESULTS (default loadtest/results). The exit status is 1
@@ -82,17 +64,20 @@ when a promise was broken, 77 when this machine cannot run the scenario.
 
 These run on the stack that "make run" has started, or else on one of their own, with
 two regions of one edge each, from the built programs (make build). They need Linux.
-"all", or several names, runs a short form of each, one after the other.
+"all", or several names, runs a short form of each, one after the other. A length
+(mutate=1m) is how long the load is, or each phase under a fault.
 
 `)
 	for _, s := range scenario.OnStack() {
 		fmt.Fprintf(&b, "  %-20s %s\n", s.Name, s.About)
 	}
 	b.WriteString(`
-  LINKSTREAM_LOAD_DURATION  how long the load is, or each phase under a fault
+  LINKSTREAM_LOAD_DURATION  the length of all that have none of their own
   LINKSTREAM_LOAD_RATE      redirects a second over all edges
   LINKSTREAM_LOAD_KEYS      a file of recorded visits, a line "SLUG COUNT" for each link
                             (default: Zipf's law)
+  LINKSTREAM_LOAD_NOISY     true does not judge times that this machine cannot measure,
+                            because others use it
   LINKSTREAM_LOAD_STACK     folder of the stack (default .local)
   LINKSTREAM_LOAD_BIN       folder of the built programs (default .local/bin)
 

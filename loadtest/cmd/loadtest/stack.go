@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +25,50 @@ type stackConfig struct {
 	Rate     float64       `env:"LINKSTREAM_LOAD_RATE"`
 	Duration time.Duration `env:"LINKSTREAM_LOAD_DURATION"`
 	Keys     string        `env:"LINKSTREAM_LOAD_KEYS"`
+	Noisy    bool          `env:"LINKSTREAM_LOAD_NOISY"`
 	Results  string        `env:"LINKSTREAM_LOAD_RESULTS" envDefault:"loadtest/results"`
+}
+
+// choice is a scenario and for how long; none for as long as it is by itself.
+type choice struct {
+	scenario.Scenario
+	length time.Duration
+}
+
+// choose reads the names of scenarios, each with a length or without, and says whether
+// they are to be short.
+func choose(args []string) (chosen []choice, short bool, err error) {
+	all := scenario.OnStack()
+	for _, arg := range args {
+		name, text, given := strings.Cut(arg, "=")
+		if name == "all" && !given {
+			for _, s := range all {
+				chosen = append(chosen, choice{Scenario: s})
+			}
+			short = true
+			continue
+		}
+		i := slices.IndexFunc(all, func(s scenario.Scenario) bool { return s.Name == name })
+		if i < 0 {
+			return nil, false, fmt.Errorf("there is no scenario %q: there are all, api, edge, %s", name, names(all))
+		}
+		c := choice{Scenario: all[i]}
+		if given {
+			if c.length, err = time.ParseDuration(text); err != nil || c.length < time.Second {
+				return nil, false, fmt.Errorf("%s: a length is at least 1s, not %q", name, text)
+			}
+		}
+		chosen = append(chosen, c)
+	}
+	return chosen, short || len(chosen) > 1, nil
+}
+
+func names(all []scenario.Scenario) string {
+	words := make([]string, len(all))
+	for i, s := range all {
+		words[i] = s.Name
+	}
+	return strings.Join(words, ", ")
 }
 
 // maxRate is more than two processors serve beside the generator.
@@ -48,7 +93,7 @@ func readStack(environ []string) (stackConfig, error) {
 
 // onStack runs scenarios one after the other on one stack. All run, whatever the
 // verdict on one is; the error names those whose promises were broken.
-func onStack(ctx context.Context, environ []string, chosen []scenario.Scenario, short bool, stdout io.Writer) (err error) {
+func onStack(ctx context.Context, environ []string, chosen []choice, short bool, stdout io.Writer) (err error) {
 	c, err := readStack(environ)
 	if err != nil {
 		return err
@@ -74,10 +119,13 @@ func onStack(ctx context.Context, environ []string, chosen []scenario.Scenario, 
 	for i, one := range chosen {
 		fmt.Fprintf(stdout, "\n== %s: %s\n", one.Name, one.About)
 		result, err := one.Run(ctx, scenario.Options{
-			Stack: s, Bin: c.Bin, Environ: environ, Duration: c.Duration, Rate: c.Rate, Short: short, Keys: c.Keys,
+			Stack: s, Bin: c.Bin, Environ: environ, Duration: cmp.Or(one.length, c.Duration), Rate: c.Rate, Short: short, Keys: c.Keys,
 			Command: command(environ, one.Name), Progress: stdout,
 		})
 		if err == nil {
+			if c.Noisy {
+				result.Doubt()
+			}
 			if err = result.Write(c.Results, stdout); err == nil {
 				err = result.Verdict()
 			}
@@ -94,7 +142,7 @@ func onStack(ctx context.Context, environ []string, chosen []scenario.Scenario, 
 }
 
 // verdictOf all scenarios: skipped ones count only if there was no other.
-func verdictOf(chosen []scenario.Scenario, verdicts []error) error {
+func verdictOf(chosen []choice, verdicts []error) error {
 	var broken, left []error
 	for i, err := range verdicts {
 		if err == nil {
@@ -113,7 +161,7 @@ func verdictOf(chosen []scenario.Scenario, verdicts []error) error {
 	return errors.Join(broken...)
 }
 
-func summary(stdout io.Writer, chosen []scenario.Scenario, verdicts []error, took time.Duration) {
+func summary(stdout io.Writer, chosen []choice, verdicts []error, took time.Duration) {
 	fmt.Fprintf(stdout, "\n== all, in %.0f s\n\n", took.Seconds())
 	for i, s := range chosen {
 		word, err := "held", verdicts[i]

@@ -29,11 +29,11 @@ svg{width:100%;height:auto;display:block}.t{fill:var(--dim);font-size:11px}.e{te
 .g{stroke:var(--line)}.l{stroke:var(--bad);stroke-dasharray:5 4}.s{fill:none;stroke-width:1.7}.band{fill:var(--band)}
 .key{display:inline-block;width:.9em;height:.25em;margin:0 .35em 0 1em;vertical-align:middle}
 </style>
-<h1>{{.Scenario}}: {{if .Held}}<span class="good">every promise held</span>{{else}}<span class="bad">{{.BrokenCount}} of {{len .Promises}} broken</span>{{end}}</h1>
+<h1>{{.Scenario}}: {{if .Held}}<span class="good">no promise broken</span>{{else}}<span class="bad">{{.BrokenCount}} of {{len .Promises}} broken</span>{{end}}</h1>
 <p class="dim">{{.Started.Format "2006-01-02 15:04:05"}} UTC, {{printf "%.0f" .Seconds}} s, commit {{.Commit}}, {{.Machine}}{{if .Load}}, {{printf "%.1f" .Load}} threads wanted a processor before it began{{end}}<br><code>{{.Command}}</code></p>
 <h2>Promises</h2>
 <div class="scroll"><table>
-{{range .Promises}}<tr><td class="{{if .Broken}}bad{{else}}good{{end}}">{{if .Broken}}broken{{else}}held{{end}}</td><td>{{if .Number}}{{.Number}}{{end}}</td><td class="w">{{.What}}</td><td class="w">{{.Measured}}</td></tr>
+{{range .Promises}}<tr><td class="{{if .Broken}}bad{{else if .Doubtful}}dim{{else}}good{{end}}">{{if .Broken}}broken{{else if .Doubtful}}doubtful{{else}}held{{end}}</td><td>{{if .Number}}{{.Number}}{{end}}</td><td class="w">{{.What}}</td><td class="w">{{.Measured}}</td></tr>
 {{end}}</table></div>
 {{if .Facts}}<h2>Measured</h2>
 <div class="scroll"><table>{{range .Facts}}<tr><td>{{.Name}}</td><td class="w">{{.Value}}</td></tr>{{end}}</table></div>{{end}}

@@ -26,6 +26,10 @@ type Promise struct {
 	What     string `json:"what"`
 	Measured string `json:"measured"`
 	Broken   bool   `json:"broken"`
+	// Doubtful is what looks broken on a machine that cannot measure it.
+	Doubtful bool `json:"doubtful,omitempty"`
+	// limit is the time that the promise is about, where it is measured by the clock.
+	limit time.Duration
 }
 
 func (p Promise) String() string {
@@ -37,10 +41,13 @@ func (p Promise) String() string {
 }
 
 func (p Promise) mark() string {
-	if p.Broken {
-		return "BROKEN"
+	switch {
+	case p.Broken:
+		return "BROKEN  "
+	case p.Doubtful:
+		return "doubtful"
 	}
-	return "held  "
+	return "held    "
 }
 
 // Redirected wants the right answer for every request of a row, in all phases.
@@ -87,7 +94,7 @@ func Fresh(edge string, sightings int, p99 time.Duration) Promise {
 	return Promise{
 		Number: 1, What: fmt.Sprintf("%s serves a new target within %v (p99)", edge, FreshP99),
 		Measured: fmt.Sprintf("%s over %d edits", Duration(p99), sightings),
-		Broken:   p99 > FreshP99 || sightings == 0,
+		Broken:   p99 > FreshP99 || sightings == 0, limit: FreshP99,
 	}
 }
 
