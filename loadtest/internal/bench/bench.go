@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -88,8 +89,10 @@ func New(ctx context.Context, name string, s Settings) (*Bench, error) {
 	var err error
 	b.baseline, err = b.API.Clicks(ctx, Domain)
 	b.Result.Settings = []report.Fact{
-		{Name: "edges", Value: fmt.Sprint(len(b.Edges))}, {Name: "rate", Value: fmt.Sprintf("%.0f/s", s.Rate)},
-		{Name: "duration", Value: s.Duration.String()}, {Name: "keys", Value: cmpOr(s.Keys, "Zipf")},
+		{Name: "edges", Value: strconv.Itoa(len(b.Edges))},
+		{Name: "rate", Value: fmt.Sprintf("%.0f/s", s.Rate)},
+		{Name: "duration", Value: s.Duration.String()},
+		{Name: "keys", Value: cmpOr(s.Keys, "Zipf")},
 	}
 	return b, err
 }

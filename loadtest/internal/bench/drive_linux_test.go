@@ -87,7 +87,7 @@ func TestALoadIsCountedByPhaseKindAndEdge(t *testing.T) {
 	if clicks := links.Right + after.Right; b.clicks.clicks != clicks || links.ByCache["l1"] != links.Sent {
 		t.Errorf("%d clicks of %d redirects, %v", b.clicks.clicks, clicks, links.ByCache)
 	}
-	if len(b.Result.Plots) != 2 || b.Finish().Generator.CPU <= 0 {
+	if len(b.Result.Plots) != 3 || b.Finish().Generator.CPU <= 0 {
 		t.Errorf("%d plots, %+v", len(b.Result.Plots), b.Result.Generator)
 	}
 }

@@ -291,8 +291,18 @@ func (r *Run) plots(title string) []report.Plot {
 		}
 		return series
 	}
+	var spectra []report.Row
+	for i, p := range r.phases {
+		if slices.ContainsFunc(r.phases[:i], func(earlier *phase) bool { return earlier.name == p.name }) {
+			continue // it is in the line of the first of that name
+		}
+		row := r.Row(p.name, 0, -1)
+		row.Name = p.name
+		spectra = append(spectra, row)
+	}
 	return []report.Plot{
 		{Title: title + ": latency of " + r.kinds[0].Name, Across: "s", Up: "ms", Log: true, Series: pick("p50", "p99", "longest"), Bands: bands},
 		{Title: title + ": answers", Across: "s", Up: "a second", Series: pick("right", "wrong", "failed"), Bands: bands},
+		report.SpectrumPlot(title+": latency of "+r.kinds[0].Name+" by phase", spectra),
 	}
 }

@@ -62,10 +62,10 @@ func (c *child) end(signal syscall.Signal) error {
 }
 
 // until polls until check returns nil. It gives up when the program ends.
-func (c *child) until(ctx context.Context, limit time.Duration, what string, check func(ctx context.Context) error) error {
+func (c *child) until(ctx context.Context, what string, check func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	err := stack.Until(ctx, limit, what, func(ctx context.Context) error {
+	err := stack.Until(ctx, readyLimit, what, func(ctx context.Context) error {
 		select {
 		case <-c.exited:
 			cancel(errors.New("the program has ended"))

@@ -126,7 +126,7 @@ func (d *Distant) redis(ctx context.Context, region string) error {
 		return err
 	}
 	d.running = append(d.running, c)
-	return c.until(ctx, readyLimit, name+" answers", func(ctx context.Context) error {
+	return c.until(ctx, name+" answers", func(ctx context.Context) error {
 		return d.place.Do(func() error {
 			_, err := stack.Redis(ctx, distantRedis, "PING")
 			return err
@@ -144,7 +144,7 @@ func (d *Distant) program(ctx context.Context, bin, binary, name, admin string, 
 		return err
 	}
 	d.running = append(d.running, c)
-	return c.until(ctx, readyLimit, name+" is ready", func(ctx context.Context) error {
+	return c.until(ctx, name+" is ready", func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/readyz", http.NoBody)
 		if err != nil {
 			return fmt.Errorf("building the request: %w", err)

@@ -130,7 +130,7 @@ func (l *Lab) program(ctx, relaying context.Context, binary, name string, more m
 		return err
 	}
 	l.running = append(l.running, c)
-	return c.until(ctx, readyLimit, name+" is ready", func(ctx context.Context) error { return stack.Ready(ctx, "http://"+admin) })
+	return c.until(ctx, name+" is ready", func(ctx context.Context) error { return stack.Ready(ctx, "http://"+admin) })
 }
 
 func (l *Lab) redis(ctx context.Context, name string, settings ...string) (*server, error) {
@@ -158,7 +158,7 @@ func (l *Lab) redis(ctx context.Context, name string, settings ...string) (*serv
 		return nil, err
 	}
 	l.running = append(l.running, c)
-	return &server{child: c, addr: addr}, c.until(ctx, readyLimit, name+" answers", func(ctx context.Context) error {
+	return &server{child: c, addr: addr}, c.until(ctx, name+" answers", func(ctx context.Context) error {
 		answer, err := stack.Redis(ctx, addr, "PING")
 		if err == nil && answer != "+PONG" {
 			err = errors.New(answer)

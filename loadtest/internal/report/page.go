@@ -83,19 +83,15 @@ func (r *Result) Page() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Spectra are the latencies of a row by quantile, one line for each phase.
-func (r *Result) Spectra(row string) {
-	p := Plot{Title: "Latency of " + row + " by phase", Across: "quantile, nines: 1 is 90 %, 2 is 99 %", Up: "ms", Log: true}
-	for _, phase := range r.Phases {
-		for _, candidate := range phase.Rows {
-			if candidate.Name == row && len(candidate.Spectrum) > 0 {
-				p.Series = append(p.Series, Series{Name: phase.Name, Points: nines(candidate.Spectrum)})
-			}
+// SpectrumPlot shows latencies by quantile, a line for each row.
+func SpectrumPlot(title string, rows []Row) Plot {
+	p := Plot{Title: title, Across: "quantile in nines: 1 is 90 %, 2 is 99 %, at 4 the longest", Up: "ms", Log: true}
+	for _, r := range rows {
+		if len(r.Spectrum) > 0 {
+			p.Series = append(p.Series, Series{Name: r.Name, Points: nines(r.Spectrum)})
 		}
 	}
-	if len(p.Series) > 0 {
-		r.Plots = append(r.Plots, p)
-	}
+	return p
 }
 
 // nines spreads the quantiles that matter: the 90th percentile is at 1, the 99th at 2.

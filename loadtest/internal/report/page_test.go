@@ -18,12 +18,12 @@ func TestAPageLoadsNothingAndSaysEverything(t *testing.T) {
 		}},
 	}
 	r.Promise(report.Done("links", 2, 3))
-	r.Spectra("links")
+	r.Plots = append(r.Plots, report.SpectrumPlot("by phase", r.Phases[0].Rows))
 	page, err := r.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 of 1 broken", "&lt;b&gt;make", "a &lt; b", "Latency of links by phase", "prefers-color-scheme:dark", "down &amp; out"} {
+	for _, want := range []string{"1 of 1 broken", "&lt;b&gt;make", "a &lt; b", "by phase", "prefers-color-scheme:dark", "down &amp; out"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}

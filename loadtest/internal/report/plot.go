@@ -43,6 +43,7 @@ const (
 	plotLeft, plotRight, plotTop, plotLow = 64.0, 12.0, 26.0, 44.0
 	plotColors                            = 6 // --c0 to --c5 of the page
 	plotTicks                             = 5
+	letterWidth                           = 6.5
 )
 
 // scale maps values to a stretch of the picture.
@@ -96,10 +97,17 @@ func (p *Plot) SVG() string {
 		fmt.Fprintf(&b, `<text class="t" x="%.0f" y="%.0f">nothing was measured</text></svg>`, plotLeft, plotHeight/2)
 		return b.String()
 	}
+	free := 0.0 // where the last name in the first line ends
 	for _, band := range p.Bands {
 		from, to := x.at(band.From), x.at(band.To)
+		height := plotTop - 6
+		if from < free {
+			height += 20 // inside the picture
+		} else {
+			free = from + letterWidth*float64(len(band.Name))
+		}
 		fmt.Fprintf(&b, `<rect class="band" x="%.1f" y="%.0f" width="%.1f" height="%.0f"/><text class="t" x="%.1f" y="%.0f">%s</text>`,
-			from, plotTop, max(1, to-from), plotHeight-plotTop-plotLow, from+3, plotTop-6, html.EscapeString(band.Name))
+			from, plotTop, max(1, to-from), plotHeight-plotTop-plotLow, from+3, height, html.EscapeString(band.Name))
 	}
 	for _, v := range y.ticks() {
 		fmt.Fprintf(&b, `<line class="g" x1="%.0f" x2="%.0f" y1="%.1f" y2="%.1f"/><text class="t e" x="%.0f" y="%.1f">%s</text>`,
@@ -160,6 +168,9 @@ func (p *Plot) scales() (x, y scale, ok bool) {
 
 // number is short: 1500000 is 1.5M.
 func number(v float64) string {
+	if v == 0 {
+		return "0" // also what is less than nothing by a sign
+	}
 	for _, unit := range []struct {
 		of   float64
 		name string

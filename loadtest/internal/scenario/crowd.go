@@ -135,6 +135,5 @@ func beside(ctx context.Context, b *bench.Bench, c crowd) error {
 	}
 	b.Result.Add("the edges' caches took", "%s, then %s", report.Megabytes(memory), report.Megabytes(now))
 	b.Result.Promise(report.Done("visits of the crowd", sent, c.count))
-	b.Result.Spectra("hot links")
 	return b.Count(ctx)
 }

@@ -76,6 +76,5 @@ func deploy(ctx context.Context, b *bench.Bench) error {
 	}
 	w.Report(b.Result, false)
 	b.Result.Promise(report.Done("processes restarted", restarted, len(names)), report.Redirected(b.Result.Phases, "links"))
-	b.Result.Spectra("links")
 	return b.Count(ctx)
 }

@@ -76,6 +76,5 @@ func failover(ctx context.Context, b *bench.Bench) (err error) {
 	}
 	w.Report(b.Result, false)
 	b.Result.Promise(report.Redirected(b.Result.Phases, "links"))
-	b.Result.Spectra("links")
 	return b.Count(ctx)
 }

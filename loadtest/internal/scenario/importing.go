@@ -76,7 +76,6 @@ func bulkImport(ctx context.Context, b *bench.Bench) error {
 		report.Done("links imported", links, (made.calls-1)*importCall),
 		report.Within("the outbox is empty", time.Since(ended), report.DrainSeconds*time.Second),
 	)
-	b.Result.Spectra("hot links")
 	return b.Count(ctx)
 }
 

@@ -52,7 +52,6 @@ func limits(ctx context.Context, b *bench.Bench) (err error) {
 	b.Result.Add("calls", "%d allowed, %d refused, %d other answers in %.2f s", bucket.Allowed, bucket.Refused, bucket.Other, bucket.Seconds)
 	b.Result.Promise(report.Limited(bucket)...)
 	b.Result.Promise(report.Redirected(b.Result.Phases, "links"))
-	b.Result.Spectra("links")
 	return b.Count(ctx)
 }
 

@@ -39,6 +39,5 @@ func mutate(ctx context.Context, b *bench.Bench) error {
 	}
 	w.Report(b.Result, true)
 	b.Result.Promise(report.Redirected(b.Result.Phases, "edited links"))
-	b.Result.Spectra("edited links")
 	return b.Count(ctx)
 }

@@ -120,7 +120,6 @@ func breakStores(ctx context.Context, b *bench.Bench, names []string) (err error
 	b.Result.Promise(report.Redirected(b.Result.Phases, "links"), report.Promise{
 		Number: 5, What: "no click is dropped", Measured: fmt.Sprintf("%.0f since the edges started", dropped), Broken: dropped > 0,
 	})
-	b.Result.Spectra("links")
 	return b.Count(ctx)
 }
 

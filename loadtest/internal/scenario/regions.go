@@ -78,6 +78,5 @@ func regions(ctx context.Context, b *bench.Bench) (err error) {
 	}
 	w.Report(b.Result, false)
 	b.Result.Promise(report.Redirected(b.Result.Phases, "links"))
-	b.Result.Spectra("links")
 	return b.Count(ctx)
 }

@@ -70,6 +70,5 @@ func soak(ctx context.Context, b *bench.Bench) error {
 		samples.Plot("Memory", "MB", bench.Memory, 1e6, services...), samples.Plot("Goroutines", "", bench.Goroutines, 1, services...))
 	w.Report(b.Result, false)
 	b.Result.Promise(report.Redirected(b.Result.Phases, "hot links"), report.Redirected(b.Result.Phases, "edited links"))
-	b.Result.Spectra("hot links")
 	return b.Count(ctx)
 }

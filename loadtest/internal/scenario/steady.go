@@ -32,6 +32,5 @@ func steady(ctx context.Context, b *bench.Bench) error {
 	row := run.Row("load", 0, -1)
 	b.Result.Add("from memory", "%.2f %%", 100*row.HitRate())
 	b.Result.Promise(report.Redirected(b.Result.Phases, "links"))
-	b.Result.Spectra("links")
 	return b.Count(ctx)
 }

@@ -51,7 +51,6 @@ func viral(ctx context.Context, b *bench.Bench) error {
 	row := run.Row("load", 0, -1)
 	b.Result.Add("answered from", "memory %d, Redis %d, the origin %d", row.ByCache["l1"], row.ByCache["l2"], row.ByCache["origin"])
 	b.Result.Promise(report.Redirected(b.Result.Phases, "the link"), report.FewOriginCalls(callsNow-calls, max(2, edges)+again, visitors))
-	b.Result.Spectra("the link")
 	return b.Count(ctx)
 }
 
