@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -14,10 +16,23 @@ type tally struct {
 	sent, right, wrong, failed, unknown, moved int
 	clicks                                     int // redirects that arrived
 	byCache                                    map[string]int
+	examples                                   []string // of what was not right
 	latency                                    *hdrhistogram.Histogram
 }
 
 func newTally() *tally { return &tally{byCache: map[string]int{}, latency: load.NewHistogram()} }
+
+// examplesKept is how many are kept of each tally.
+const examplesKept = 5
+
+// example says what was not right about a visit.
+func example(v *load.Visit, edge string, at time.Duration) string {
+	what := [...]string{load.Answered: "", load.Refused: "refused", load.CutOff: "cut off", load.TimedOut: "not answered in time", load.Unsent: "not sent in time"}[v.Outcome]
+	if v.Outcome == load.Answered {
+		what = fmt.Sprintf("%d %.100q from %s", v.Status, v.Location, v.Cache)
+	}
+	return fmt.Sprintf("%s at %.3f s, link %d: %s after %v", edge, at.Seconds(), v.Key, what, v.Took().Round(time.Microsecond))
+}
 
 // add counts a visit. Its latency counts whatever came of it: who waited in vain
 // waited, too.
@@ -55,6 +70,7 @@ func (t *tally) merge(o *tally) {
 		return
 	}
 	t.latency.Merge(o.latency)
+	t.examples = append(t.examples, o.examples...)
 	for name, n := range o.byCache {
 		t.byCache[name] += n
 	}
@@ -63,6 +79,6 @@ func (t *tally) merge(o *tally) {
 func (t *tally) row(name string) report.Row {
 	return report.Row{
 		Name: name, Sent: t.sent, Right: t.right, Wrong: t.wrong, Failed: t.failed, Unknown: t.unknown, Moved: t.moved,
-		ByCache: t.byCache, Latency: report.QuantilesOf(t.latency), Spectrum: report.Spectrum(t.latency),
+		Examples: t.examples, ByCache: t.byCache, Latency: report.QuantilesOf(t.latency), Spectrum: report.Spectrum(t.latency),
 	}
 }

@@ -199,7 +199,11 @@ func (r *Run) seen(v *load.Visit) {
 	right := v.Outcome == load.Answered && kind.Right(v)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.phases[len(r.phases)-1].tallies[v.Class][v.Server].add(v, right, kind.Clicks)
+	t := r.phases[len(r.phases)-1].tallies[v.Class][v.Server]
+	t.add(v, right, kind.Clicks)
+	if !right && len(t.examples) < examplesKept {
+		t.examples = append(t.examples, example(v, r.bench.Edges[v.Server].Name, v.Ended.Sub(r.start)))
+	}
 	all := &r.bench.clicks
 	if kind.Clicks {
 		all.add(v, right, true)

@@ -54,7 +54,7 @@ func (p Promise) mark() string {
 func Redirected(phases []Phase, row string) Promise {
 	p := Promise{Number: 5, What: "every visitor of " + row + " gets the right answer"}
 	var sent, right, wrong, failed, unknown int
-	var where []string
+	var where, examples []string
 	for _, phase := range phases {
 		for _, r := range phase.Rows {
 			if r.Name != row {
@@ -63,6 +63,7 @@ func Redirected(phases []Phase, row string) Promise {
 			sent, right, wrong, failed, unknown = sent+r.Sent, right+r.Right, wrong+r.Wrong, failed+r.Failed, unknown+r.Unknown
 			if !r.Good() {
 				where = append(where, phase.Name)
+				examples = append(examples, r.Examples...)
 			}
 		}
 	}
@@ -70,6 +71,9 @@ func Redirected(phases []Phase, row string) Promise {
 	p.Measured = fmt.Sprintf("%d of %d", right, sent)
 	if p.Broken {
 		p.Measured += fmt.Sprintf("; %d wrong, %d failed, %d without an answer, in %v", wrong, failed, unknown, slices.Compact(where))
+		if len(examples) > 0 {
+			p.Measured += "; the first: " + examples[0]
+		}
 	}
 	return p
 }

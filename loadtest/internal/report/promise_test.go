@@ -32,7 +32,7 @@ func TestPromisesAboutAnswers(t *testing.T) {
 	broken(t, report.Redirected(phases(good), "others"))
 	broken(t, report.Redirected(nil, "links"))
 	for _, bad := range []report.Row{
-		{Name: "links", Sent: 10, Right: 9, Wrong: 1}, {Name: "links", Sent: 10, Right: 9, Failed: 1}, {Name: "links", Sent: 10, Right: 9, Unknown: 1},
+		{Name: "links", Sent: 10, Right: 9, Wrong: 1, Examples: []string{"503"}}, {Name: "links", Sent: 10, Right: 9, Failed: 1}, {Name: "links", Sent: 10, Right: 9, Unknown: 1},
 	} {
 		p := report.Redirected(phases(good, bad), "links")
 		broken(t, p)

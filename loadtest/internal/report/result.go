@@ -58,9 +58,11 @@ type Row struct {
 	// Unknown were sent and not answered.
 	Unknown int `json:"unknown"`
 	// Moved were taken by another server than the first.
-	Moved   int            `json:"moved"`
-	ByCache map[string]int `json:"by_cache,omitempty"`
-	Latency Microseconds   `json:"latency_us"`
+	Moved int `json:"moved"`
+	// Examples are the first answers that were not right.
+	Examples []string       `json:"examples,omitempty"`
+	ByCache  map[string]int `json:"by_cache,omitempty"`
+	Latency  Microseconds   `json:"latency_us"`
 	// Spectrum is the latency in microseconds by quantile.
 	Spectrum [][2]float64 `json:"spectrum,omitempty"`
 }
