@@ -29,17 +29,18 @@ func TestAPlaceIsAsFarAsItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = home.Close() }()
+	const message = "there and back"
+	echoed := make(chan struct{})
 	go func() {
-		for {
-			conn, err := home.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.Copy(conn, conn)
-			_ = conn.Close()
+		defer close(echoed)
+		conn, err := home.Accept()
+		if err != nil {
+			return
 		}
+		_, _ = io.CopyN(conn, conn, int64(len(message)))
+		_ = conn.Close()
 	}()
+	defer func() { _ = home.Close(); <-echoed }()
 	begun := time.Now()
 	conn, err := p.Dial(t.Context(), "tcp", home.Addr().String())
 	if err != nil {
@@ -50,10 +51,10 @@ func TestAPlaceIsAsFarAsItSays(t *testing.T) {
 		t.Errorf("a connection took %v over a link of %v", took, trip)
 	}
 	begun = time.Now()
-	if _, err := conn.Write([]byte("there and back")); err != nil {
+	if _, err := conn.Write([]byte(message)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(conn, make([]byte, 14)); err != nil {
+	if _, err := io.ReadFull(conn, make([]byte, len(message))); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(begun); took < trip {

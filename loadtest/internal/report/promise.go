@@ -28,8 +28,9 @@ type Promise struct {
 	Broken   bool   `json:"broken"`
 	// Doubtful is what looks broken on a machine that cannot measure it.
 	Doubtful bool `json:"doubtful,omitempty"`
-	// limit is the time that the promise is about, where it is measured by the clock.
-	limit time.Duration
+	// limit is the time that the promise is about, where it is measured by the clock,
+	// and took what was measured.
+	limit, took time.Duration
 }
 
 func (p Promise) String() string {
@@ -98,7 +99,7 @@ func Fresh(edge string, sightings int, p99 time.Duration) Promise {
 	return Promise{
 		Number: 1, What: fmt.Sprintf("%s serves a new target within %v (p99)", edge, FreshP99),
 		Measured: fmt.Sprintf("%s over %d edits", Duration(p99), sightings),
-		Broken:   p99 > FreshP99 || sightings == 0, limit: FreshP99,
+		Broken:   p99 > FreshP99 || sightings == 0, limit: FreshP99, took: p99,
 	}
 }
 

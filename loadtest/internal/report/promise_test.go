@@ -139,13 +139,13 @@ func TestOnlyTimesThatCannotBeMeasuredAreDoubted(t *testing.T) {
 	check := func(lateMS, broken int) {
 		t.Helper()
 		r := report.Result{Generator: report.Generator{Late: report.Microseconds{P99: float64(lateMS) * 1000}}}
-		r.Promise(report.Fresh("e", 9, time.Second), report.NeverOld("e", 9, 3*time.Second), report.Done("links", 1, 2), report.Fresh("e", 9, 0))
+		r.Promise(report.Fresh("e", 9, 999*time.Millisecond), report.NeverOld("e", 9, 3*time.Second), report.Done("links", 1, 2), report.Fresh("e", 9, 0), report.Fresh("e", 9, time.Second), report.Fresh("e", 0, 0))
 		r.Doubt()
 		if r.BrokenCount() != broken || r.Promises[3].Doubtful {
 			t.Errorf("%d ms late: %v", lateMS, r.Promises)
 		}
 	}
-	check(10, 3)
-	check(11, 2)
-	check(5000, 2) // two seconds are long enough for everybody
+	check(10, 5)
+	check(11, 4)
+	check(5000, 4) // a second is long enough for everybody
 }

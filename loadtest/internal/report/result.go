@@ -107,9 +107,13 @@ func (r *Result) Add(name, format string, values ...any) {
 	r.Facts = append(r.Facts, Fact{Name: name, Value: fmt.Sprintf(format, values...)})
 }
 
-// punctual is the part of a limit by which the generator may be late for what it
-// measures to say something about the limit.
-const punctual = 5
+const (
+	// punctual is the part of a limit by which the generator may be late for what it
+	// measures to say something about the limit.
+	punctual = 5
+	// inexcusable is what no noise explains.
+	inexcusable = FreshWorst / 2
+)
 
 // Doubt takes back the judgment of promises about times that this machine cannot
 // measure: its generator, which goes before most other work, came late itself. Whoever
@@ -117,7 +121,7 @@ const punctual = 5
 func (r *Result) Doubt() {
 	late := time.Duration(r.Generator.Late.P99 * 1000)
 	for i, p := range r.Promises {
-		if p.Broken && p.limit > 0 && late > p.limit/punctual {
+		if p.Broken && p.took > p.limit && p.took < inexcusable && p.limit > 0 && late > p.limit/punctual {
 			r.Promises[i].Broken, r.Promises[i].Doubtful = false, true
 			r.Promises[i].Measured += fmt.Sprintf("; not judged, because this machine comes %s late to its own timers (p99)", Duration(late))
 		}

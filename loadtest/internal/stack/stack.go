@@ -249,6 +249,28 @@ func (s *Stack) AwaitReady(ctx context.Context, limit time.Duration, names ...st
 	return nil
 }
 
+// ReadyAgain waits until all services say that they are ready, and says how long each
+// took.
+func (s *Stack) ReadyAgain(ctx context.Context, limit time.Duration) (map[string]time.Duration, error) {
+	begun, took := time.Now(), map[string]time.Duration{}
+	err := Until(ctx, limit, "all are ready", func(ctx context.Context) error {
+		var missing error
+		for _, name := range s.Services() {
+			if _, done := took[name]; done {
+				continue
+			}
+			admin, _ := s.Admin(name)
+			if err := Ready(ctx, admin); err != nil {
+				missing = fmt.Errorf("%s: %w", name, err)
+				continue
+			}
+			took[name] = time.Since(begun)
+		}
+		return missing
+	})
+	return took, err
+}
+
 // Ready asks an admin listener.
 func Ready(ctx context.Context, admin string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, admin+"/readyz", http.NoBody)
