@@ -8,7 +8,9 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/linkstream/linkstream/events v0.0.0
 	github.com/linkstream/linkstream/services/internal v0.0.0-00010101000000-000000000000
+	github.com/maxmind/mmdbwriter v1.2.0
 	github.com/pierrec/lz4/v4 v4.1.33
+	github.com/piglig/go-qr v1.1.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/sony/gobreaker/v2 v2.4.0
@@ -23,13 +25,19 @@ require (
 )
 
 require (
+	github.com/boyter/go-string v1.0.5 // indirect
+	github.com/medama-io/go-useragent v1.2.5 // indirect
+	github.com/oschwald/maxminddb-golang/v2 v2.9.0 // indirect
+	go4.org/netipx v0.0.0-20231129151722-fdeea329fbba // indirect
+)
+
+require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/caarlos0/env/v11 v11.4.2 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/klauspost/compress v1.20.4 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
-	github.com/piglig/go-qr v1.1.0
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.23.0 // indirect

@@ -210,6 +210,26 @@ func TestRebuildPrintsTheLinksThatThereAre(t *testing.T) {
 	}
 }
 
+// Guards I67.
+func TestSecretsAreNotShown(t *testing.T) {
+	w := newWorld(t)
+	record := link(t, 1, 1, created, "one")
+	ev, err := events.DecodeLinkChanged(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev.Password = &eventspb.Password{UnlockKey: []byte("0123456789abcdef")}
+	if record, err = events.LinkChangedRecord("", ev); err != nil {
+		t.Fatal(err)
+	}
+	w.produce(t, record)
+	for _, args := range [][]string{{"tail", "--from", "beginning", "--until-end"}, {"rebuild"}, {"rebuild", "--format", "csv"}} {
+		if got := strings.Join(w.run(t, args...), "\n"); !strings.Contains(got, "{}") || strings.Contains(got, "unlock") || strings.Contains(got, "0123456789abcdef") {
+			t.Errorf("%v: a password is shown as\n%s", args, got)
+		}
+	}
+}
+
 func TestRebuildPassesOverWhatDoesNotDecodeAndSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.produce(t, link(t, 1, 1, created, "one"), &kgo.Record{Topic: string(events.LinksChangelog), Key: []byte("?"), Value: []byte("?")})

@@ -55,10 +55,14 @@ func marshal(value any) ([]byte, error) {
 
 // readable is a message as people read it: the names of the schema, ids as UUIDs,
 // times as RFC 3339, addresses as such, enums in lower case, bytes as text. Fields that
-// are not set are left out, and so are those that skip names.
+// are not set are left out, and so are those that skip names, and secrets: what is printed
+// gets into files and tickets.
 func readable(m proto.Message, skip ...string) object {
 	return readableFields(m.ProtoReflect(), skip)
 }
+
+// secret is the field of the schema that is marked so.
+const secret = "unlock_key"
 
 func readableFields(m protoreflect.Message, skip []string) object {
 	out := object{}
@@ -66,7 +70,7 @@ func readableFields(m protoreflect.Message, skip []string) object {
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		name := string(fd.Name())
-		if !m.Has(fd) || slices.Contains(skip, name) {
+		if !m.Has(fd) || slices.Contains(skip, name) || name == secret {
 			continue
 		}
 		out = append(out, field{name, readableValue(fd, m.Get(fd))})

@@ -18,6 +18,84 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for ConditionType.
+const (
+	ConditionTypeAddress   ConditionType = "address"
+	ConditionTypeBot       ConditionType = "bot"
+	ConditionTypeBrowser   ConditionType = "browser"
+	ConditionTypeContinent ConditionType = "continent"
+	ConditionTypeCountry   ConditionType = "country"
+	ConditionTypeDevice    ConditionType = "device"
+	ConditionTypeLanguage  ConditionType = "language"
+	ConditionTypeOs        ConditionType = "os"
+	ConditionTypeQuery     ConditionType = "query"
+	ConditionTypeRegion    ConditionType = "region"
+	ConditionTypeTime      ConditionType = "time"
+)
+
+// Valid indicates whether the value is a known member of the ConditionType enum.
+func (e ConditionType) Valid() bool {
+	switch e {
+	case ConditionTypeAddress:
+		return true
+	case ConditionTypeBot:
+		return true
+	case ConditionTypeBrowser:
+		return true
+	case ConditionTypeContinent:
+		return true
+	case ConditionTypeCountry:
+		return true
+	case ConditionTypeDevice:
+		return true
+	case ConditionTypeLanguage:
+		return true
+	case ConditionTypeOs:
+		return true
+	case ConditionTypeQuery:
+		return true
+	case ConditionTypeRegion:
+		return true
+	case ConditionTypeTime:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ConditionWeekdays.
+const (
+	Fri ConditionWeekdays = "fri"
+	Mon ConditionWeekdays = "mon"
+	Sat ConditionWeekdays = "sat"
+	Sun ConditionWeekdays = "sun"
+	Thu ConditionWeekdays = "thu"
+	Tue ConditionWeekdays = "tue"
+	Wed ConditionWeekdays = "wed"
+)
+
+// Valid indicates whether the value is a known member of the ConditionWeekdays enum.
+func (e ConditionWeekdays) Valid() bool {
+	switch e {
+	case Fri:
+		return true
+	case Mon:
+		return true
+	case Sat:
+		return true
+	case Sun:
+		return true
+	case Thu:
+		return true
+	case Tue:
+		return true
+	case Wed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EditLinkBodyForwardQuery.
 const (
 	EditLinkBodyForwardQueryAdd         EditLinkBodyForwardQuery = "add"
@@ -270,6 +348,48 @@ func (e PurgeRegionL2) Valid() bool {
 	}
 }
 
+// Defines values for QrBodyFormat.
+const (
+	QrBodyFormatPng QrBodyFormat = "png"
+	QrBodyFormatSvg QrBodyFormat = "svg"
+)
+
+// Valid indicates whether the value is a known member of the QrBodyFormat enum.
+func (e QrBodyFormat) Valid() bool {
+	switch e {
+	case QrBodyFormatPng:
+		return true
+	case QrBodyFormatSvg:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for QrBodyLevel.
+const (
+	QrBodyLevelH QrBodyLevel = "H"
+	QrBodyLevelL QrBodyLevel = "L"
+	QrBodyLevelM QrBodyLevel = "M"
+	QrBodyLevelQ QrBodyLevel = "Q"
+)
+
+// Valid indicates whether the value is a known member of the QrBodyLevel enum.
+func (e QrBodyLevel) Valid() bool {
+	switch e {
+	case QrBodyLevelH:
+		return true
+	case QrBodyLevelL:
+		return true
+	case QrBodyLevelM:
+		return true
+	case QrBodyLevelQ:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UserViewRole.
 const (
 	UserViewRoleEditor UserViewRole = "editor"
@@ -314,64 +434,64 @@ func (e GetBreakdownParamsBots) Valid() bool {
 
 // Defines values for GetBreakdownParamsBy.
 const (
-	Bot         GetBreakdownParamsBy = "bot"
-	Browser     GetBreakdownParamsBy = "browser"
-	City        GetBreakdownParamsBy = "city"
-	Continent   GetBreakdownParamsBy = "continent"
-	Country     GetBreakdownParamsBy = "country"
-	Device      GetBreakdownParamsBy = "device"
-	EdgeRegion  GetBreakdownParamsBy = "edge_region"
-	Language    GetBreakdownParamsBy = "language"
-	Link        GetBreakdownParamsBy = "link"
-	Os          GetBreakdownParamsBy = "os"
-	Referrer    GetBreakdownParamsBy = "referrer"
-	Region      GetBreakdownParamsBy = "region"
-	Status      GetBreakdownParamsBy = "status"
-	UtmCampaign GetBreakdownParamsBy = "utm_campaign"
-	UtmContent  GetBreakdownParamsBy = "utm_content"
-	UtmMedium   GetBreakdownParamsBy = "utm_medium"
-	UtmSource   GetBreakdownParamsBy = "utm_source"
-	UtmTerm     GetBreakdownParamsBy = "utm_term"
+	GetBreakdownParamsByBot         GetBreakdownParamsBy = "bot"
+	GetBreakdownParamsByBrowser     GetBreakdownParamsBy = "browser"
+	GetBreakdownParamsByCity        GetBreakdownParamsBy = "city"
+	GetBreakdownParamsByContinent   GetBreakdownParamsBy = "continent"
+	GetBreakdownParamsByCountry     GetBreakdownParamsBy = "country"
+	GetBreakdownParamsByDevice      GetBreakdownParamsBy = "device"
+	GetBreakdownParamsByEdgeRegion  GetBreakdownParamsBy = "edge_region"
+	GetBreakdownParamsByLanguage    GetBreakdownParamsBy = "language"
+	GetBreakdownParamsByLink        GetBreakdownParamsBy = "link"
+	GetBreakdownParamsByOs          GetBreakdownParamsBy = "os"
+	GetBreakdownParamsByReferrer    GetBreakdownParamsBy = "referrer"
+	GetBreakdownParamsByRegion      GetBreakdownParamsBy = "region"
+	GetBreakdownParamsByStatus      GetBreakdownParamsBy = "status"
+	GetBreakdownParamsByUtmCampaign GetBreakdownParamsBy = "utm_campaign"
+	GetBreakdownParamsByUtmContent  GetBreakdownParamsBy = "utm_content"
+	GetBreakdownParamsByUtmMedium   GetBreakdownParamsBy = "utm_medium"
+	GetBreakdownParamsByUtmSource   GetBreakdownParamsBy = "utm_source"
+	GetBreakdownParamsByUtmTerm     GetBreakdownParamsBy = "utm_term"
 )
 
 // Valid indicates whether the value is a known member of the GetBreakdownParamsBy enum.
 func (e GetBreakdownParamsBy) Valid() bool {
 	switch e {
-	case Bot:
+	case GetBreakdownParamsByBot:
 		return true
-	case Browser:
+	case GetBreakdownParamsByBrowser:
 		return true
-	case City:
+	case GetBreakdownParamsByCity:
 		return true
-	case Continent:
+	case GetBreakdownParamsByContinent:
 		return true
-	case Country:
+	case GetBreakdownParamsByCountry:
 		return true
-	case Device:
+	case GetBreakdownParamsByDevice:
 		return true
-	case EdgeRegion:
+	case GetBreakdownParamsByEdgeRegion:
 		return true
-	case Language:
+	case GetBreakdownParamsByLanguage:
 		return true
-	case Link:
+	case GetBreakdownParamsByLink:
 		return true
-	case Os:
+	case GetBreakdownParamsByOs:
 		return true
-	case Referrer:
+	case GetBreakdownParamsByReferrer:
 		return true
-	case Region:
+	case GetBreakdownParamsByRegion:
 		return true
-	case Status:
+	case GetBreakdownParamsByStatus:
 		return true
-	case UtmCampaign:
+	case GetBreakdownParamsByUtmCampaign:
 		return true
-	case UtmContent:
+	case GetBreakdownParamsByUtmContent:
 		return true
-	case UtmMedium:
+	case GetBreakdownParamsByUtmMedium:
 		return true
-	case UtmSource:
+	case GetBreakdownParamsByUtmSource:
 		return true
-	case UtmTerm:
+	case GetBreakdownParamsByUtmTerm:
 		return true
 	default:
 		return false
@@ -447,6 +567,48 @@ func (e GetTimeseriesParamsInterval) Valid() bool {
 	}
 }
 
+// Defines values for GetLinkQrParamsFormat.
+const (
+	GetLinkQrParamsFormatPng GetLinkQrParamsFormat = "png"
+	GetLinkQrParamsFormatSvg GetLinkQrParamsFormat = "svg"
+)
+
+// Valid indicates whether the value is a known member of the GetLinkQrParamsFormat enum.
+func (e GetLinkQrParamsFormat) Valid() bool {
+	switch e {
+	case GetLinkQrParamsFormatPng:
+		return true
+	case GetLinkQrParamsFormatSvg:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetLinkQrParamsLevel.
+const (
+	GetLinkQrParamsLevelH GetLinkQrParamsLevel = "H"
+	GetLinkQrParamsLevelL GetLinkQrParamsLevel = "L"
+	GetLinkQrParamsLevelM GetLinkQrParamsLevel = "M"
+	GetLinkQrParamsLevelQ GetLinkQrParamsLevel = "Q"
+)
+
+// Valid indicates whether the value is a known member of the GetLinkQrParamsLevel enum.
+func (e GetLinkQrParamsLevel) Valid() bool {
+	switch e {
+	case GetLinkQrParamsLevelH:
+		return true
+	case GetLinkQrParamsLevelL:
+		return true
+	case GetLinkQrParamsLevelM:
+		return true
+	case GetLinkQrParamsLevelQ:
+		return true
+	default:
+		return false
+	}
+}
+
 // BreakdownOutputBody defines model for BreakdownOutputBody.
 type BreakdownOutputBody struct {
 	Data []Group `json:"data"`
@@ -488,6 +650,39 @@ type BulkResult struct {
 	Status int64 `json:"status"`
 }
 
+// Condition defines model for Condition.
+type Condition struct {
+	// EndsAt Only for time: it holds until this moment.
+	EndsAt *time.Time `json:"ends_at,omitempty"`
+
+	// From Only for time, with to: the time of day from which it holds (09:00).
+	From *string `json:"from,omitempty"`
+
+	// StartsAt Only for time: it holds from this moment on.
+	StartsAt *time.Time `json:"starts_at,omitempty"`
+
+	// To Only for time, with from: the time of day at which it ends. Not after from means on the next day.
+	To *string `json:"to,omitempty"`
+
+	// Type What is looked at.
+	Type ConditionType `json:"type"`
+
+	// Values One of them must fit. Countries as ISO 3166-1 alpha-2 (DE), regions by name (Bavaria, or DE/Bavaria), continents as AF, AN, AS, EU, NA, OC, SA, languages as tags (en fits en-US), devices as desktop, mobile, tablet, tv, systems and browsers by name, bot as true or false, query as name or name=value, addresses as address or network. Not for time.
+	Values *[]string `json:"values,omitempty"`
+
+	// Weekdays Only for time. A window past midnight belongs to the day it began on.
+	Weekdays *[]ConditionWeekdays `json:"weekdays,omitempty"`
+
+	// Zone Only for time: the IANA zone that weekdays, from and to are in; UTC when left out.
+	Zone *string `json:"zone,omitempty"`
+}
+
+// ConditionType What is looked at.
+type ConditionType string
+
+// ConditionWeekdays defines model for Condition.Weekdays.
+type ConditionWeekdays string
+
 // DomainView defines model for DomainView.
 type DomainView struct {
 	CaseSensitive bool      `json:"case_sensitive"`
@@ -498,8 +693,9 @@ type DomainView struct {
 	// Host As browsers send it, and as links name it: lower case, punycode
 	//
 	// Examples: xn--bcher-kva.example
-	Host string             `json:"host"`
-	Id   openapi_types.UUID `json:"id"`
+	Host         string             `json:"host"`
+	Id           openapi_types.UUID `json:"id"`
+	PreviewPages bool               `json:"preview_pages"`
 
 	// Shared The installation's: every workspace may use it, and none change it
 	Shared bool `json:"shared"`
@@ -538,6 +734,11 @@ type EditDomainBody struct {
 	//
 	// Examples: https://example.com/
 	HomeUrl *string `json:"home_url,omitempty"`
+
+	// PreviewPages Whether a + behind a slug shows a page that says where the link leads, without a click; true when left out or null
+	//
+	// Examples: true
+	PreviewPages *bool `json:"preview_pages,omitempty"`
 }
 
 // EditKeyInputBody defines model for EditKeyInputBody.
@@ -572,6 +773,11 @@ type EditLinkBody struct {
 	// Examples: https://example.com/landing
 	Destination *string `json:"destination,omitempty"`
 
+	// Disabled A disabled link answers as if it had expired
+	//
+	// Examples: false
+	Disabled *bool `json:"disabled,omitempty"`
+
 	// Domain Host of the short link; the installation's default domain when left out
 	//
 	// Examples: go.example.com
@@ -582,17 +788,24 @@ type EditLinkBody struct {
 	// Examples: 2027-01-01T00:00:00Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// FallbackUrl Where an expired link leads instead of a 410
+	// FallbackUrl Where the link leads instead of a 410: expired, used up or disabled
 	//
 	// Examples: https://example.com/over
 	FallbackUrl *string `json:"fallback_url,omitempty"`
+
+	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
+	//
+	// Examples: true
+	ForwardPath *bool `json:"forward_path,omitempty"`
 
 	// ForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
 	//
 	// Examples: add
 	ForwardQuery *EditLinkBodyForwardQuery `json:"forward_query,omitempty"`
 
-	// MaxClicks Not supported yet: leave out or null
+	// MaxClicks How many redirects the link gives in all, over all edges; robots, previews and HEAD use none up. Counting begins when a link gets its first limit, and anew when a limit was taken away and another is set; raising or lowering it goes on counting.
+	//
+	// Examples: 500
 	MaxClicks *int64 `json:"max_clicks,omitempty"`
 
 	// Notes At most 5,000 characters
@@ -600,11 +813,35 @@ type EditLinkBody struct {
 	// Examples: Printed on the flyer
 	Notes *string `json:"notes,omitempty"`
 
-	// Password Not supported yet: leave out or null
+	// Password What visitors have to type before they are sent on, 4 to 128 characters. It is stored hashed and never shown: has_password says whether there is one. Setting it, were it to the same, locks out everybody who has unlocked the link. A bulk call sets at most 50.
+	//
+	// Examples: open sesame
 	Password *string `json:"password,omitempty"`
 
-	// Rules Not supported yet: leave out, null or empty
-	Rules *[]interface{} `json:"rules,omitempty"`
+	// Preview What the preview bots of chats and networks are shown instead of the target's own; nobody else sees it
+	//
+	// Examples: {"image":"https://example.com/sale.png","text":"A fifth off everything","title":"Spring sale"}
+	Preview *struct {
+		// Image Absolute URL of a picture
+		//
+		// Examples: https://example.com/sale.png
+		Image *string `json:"image,omitempty"`
+
+		// Text At most 500 characters
+		//
+		// Examples: A fifth off everything
+		Text *string `json:"text,omitempty"`
+
+		// Title At most 200 characters
+		//
+		// Examples: Spring sale
+		Title *string `json:"title,omitempty"`
+	} `json:"preview,omitempty"`
+
+	// Rules In this order: visitors are sent to the destination of the first rule whose conditions all hold, and otherwise where the link leads without rules
+	//
+	// Examples: [{"conditions":[{"type":"country","values":["DE","AT"]},{"type":"device","values":["mobile"]}],"destination":"https://example.com/de/app"}]
+	Rules *[]Rule `json:"rules,omitempty"`
 
 	// Slug 1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null.
 	//
@@ -631,8 +868,50 @@ type EditLinkBody struct {
 	// Examples: Spring sale
 	Title *string `json:"title,omitempty"`
 
-	// Variants Not supported yet: leave out, null or empty
-	Variants *[]interface{} `json:"variants,omitempty"`
+	// Utm Campaign parameters that every target of the link gets, unless it has them itself. They are stored apart from the targets.
+	//
+	// Examples: {"campaign":"spring","medium":"email","source":"newsletter"}
+	Utm *struct {
+		// Campaign utm_campaign
+		//
+		// Examples: spring
+		Campaign *string `json:"campaign,omitempty"`
+
+		// Content utm_content
+		//
+		// Examples: red button
+		Content *string `json:"content,omitempty"`
+
+		// Medium utm_medium
+		//
+		// Examples: email
+		Medium *string `json:"medium,omitempty"`
+
+		// Source utm_source
+		//
+		// Examples: newsletter
+		Source *string `json:"source,omitempty"`
+
+		// Term utm_term
+		//
+		// Examples: shoes
+		Term *string `json:"term,omitempty"`
+	} `json:"utm,omitempty"`
+
+	// Variants Visitors whom no rule sends elsewhere are split over these, each visitor always to the same
+	//
+	// Examples: [{"destination":"https://example.com/a","name":"red button","weight":70},{"destination":"https://example.com/b","weight":30}]
+	Variants *[]Variant `json:"variants,omitempty"`
+
+	// VariantsEndAt From this moment on everybody gets the winner, or without one the link's own destination
+	//
+	// Examples: 2027-01-01T00:00:00Z
+	VariantsEndAt *time.Time `json:"variants_end_at,omitempty"`
+
+	// VariantsWinner The number of a variant, counted from 1: it gets everybody from variants_end_at on, or at once without such a moment
+	//
+	// Examples: 1
+	VariantsWinner *int64 `json:"variants_winner,omitempty"`
 }
 
 // EditLinkBodyForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
@@ -714,6 +993,7 @@ type LinkView struct {
 
 	// Destination Examples: https://example.com/landing
 	Destination string `json:"destination"`
+	Disabled    bool   `json:"disabled"`
 
 	// Domain Examples: go.example.com
 	Domain string `json:"domain"`
@@ -723,18 +1003,22 @@ type LinkView struct {
 
 	// FallbackUrl Examples: https://example.com/over
 	FallbackUrl  *string              `json:"fallback_url"`
+	ForwardPath  bool                 `json:"forward_path"`
 	ForwardQuery LinkViewForwardQuery `json:"forward_query"`
-	HasPassword  bool                 `json:"has_password"`
+
+	// HasPassword Whether visitors have to type a password
+	HasPassword bool `json:"has_password"`
 
 	// Id Examples: 01a22c60-f107-73b4-a642-cb8fa6799a62
 	Id openapi_types.UUID `json:"id"`
 
-	// MaxClicks Not supported yet: null
+	// MaxClicks Examples: 500
 	MaxClicks *int64 `json:"max_clicks"`
 
 	// Notes Examples: Printed on the flyer
-	Notes string        `json:"notes"`
-	Rules []interface{} `json:"rules"`
+	Notes   string   `json:"notes"`
+	Preview *Preview `json:"preview"`
+	Rules   []Rule   `json:"rules"`
 
 	// ShortUrl Examples: https://go.example.com/spring/sale
 	ShortUrl string `json:"short_url"`
@@ -755,8 +1039,15 @@ type LinkView struct {
 	Title string `json:"title"`
 
 	// UpdatedAt Examples: 2026-11-30T12:00:00Z
-	UpdatedAt time.Time     `json:"updated_at"`
-	Variants  []interface{} `json:"variants"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Utm       *UTM      `json:"utm"`
+	Variants  []Variant `json:"variants"`
+
+	// VariantsEndAt Examples: 2027-01-01T00:00:00Z
+	VariantsEndAt *time.Time `json:"variants_end_at"`
+
+	// VariantsWinner Examples: 1
+	VariantsWinner *int64 `json:"variants_winner"`
 
 	// Version Counts the link's changes; also its ETag
 	//
@@ -799,6 +1090,11 @@ type NewDomainBody struct {
 	//
 	// Examples: go.example.com
 	Host string `json:"host"`
+
+	// PreviewPages Whether a + behind a slug shows a page that says where the link leads, without a click; true when left out or null
+	//
+	// Examples: true
+	PreviewPages *bool `json:"preview_pages,omitempty"`
 }
 
 // NewKeyInputBody defines model for NewKeyInputBody.
@@ -871,6 +1167,11 @@ type NewLinkBody struct {
 	// Examples: https://example.com/landing?utm_source=mail
 	Destination string `json:"destination"`
 
+	// Disabled A disabled link answers as if it had expired
+	//
+	// Examples: false
+	Disabled *bool `json:"disabled,omitempty"`
+
 	// Domain Host of the short link; the installation's default domain when left out
 	//
 	// Examples: go.example.com
@@ -881,7 +1182,7 @@ type NewLinkBody struct {
 	// Examples: 2027-01-01T00:00:00Z
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// FallbackUrl Where an expired link leads instead of a 410
+	// FallbackUrl Where the link leads instead of a 410: expired, used up or disabled
 	//
 	// Examples: https://example.com/over
 	FallbackUrl *string `json:"fallback_url,omitempty"`
@@ -889,12 +1190,19 @@ type NewLinkBody struct {
 	// FindOrCreate Answer with an existing link that has the destination and all given options, instead of a new one
 	FindOrCreate *bool `json:"find_or_create,omitempty"`
 
+	// ForwardPath What a visitor asks for beneath the slug goes behind the target's path: with the slug docs, /docs/a/b leads to a/b beneath the target. Only for slugs of at most three segments.
+	//
+	// Examples: true
+	ForwardPath *bool `json:"forward_path,omitempty"`
+
 	// ForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
 	//
 	// Examples: add
 	ForwardQuery *NewLinkBodyForwardQuery `json:"forward_query,omitempty"`
 
-	// MaxClicks Not supported yet: leave out or null
+	// MaxClicks How many redirects the link gives in all, over all edges; robots, previews and HEAD use none up. Counting begins when a link gets its first limit, and anew when a limit was taken away and another is set; raising or lowering it goes on counting.
+	//
+	// Examples: 500
 	MaxClicks *int64 `json:"max_clicks,omitempty"`
 
 	// Notes At most 5,000 characters
@@ -902,11 +1210,35 @@ type NewLinkBody struct {
 	// Examples: Printed on the flyer
 	Notes *string `json:"notes,omitempty"`
 
-	// Password Not supported yet: leave out or null
+	// Password What visitors have to type before they are sent on, 4 to 128 characters. It is stored hashed and never shown: has_password says whether there is one. Setting it, were it to the same, locks out everybody who has unlocked the link. A bulk call sets at most 50.
+	//
+	// Examples: open sesame
 	Password *string `json:"password,omitempty"`
 
-	// Rules Not supported yet: leave out, null or empty
-	Rules *[]interface{} `json:"rules,omitempty"`
+	// Preview What the preview bots of chats and networks are shown instead of the target's own; nobody else sees it
+	//
+	// Examples: {"image":"https://example.com/sale.png","text":"A fifth off everything","title":"Spring sale"}
+	Preview *struct {
+		// Image Absolute URL of a picture
+		//
+		// Examples: https://example.com/sale.png
+		Image *string `json:"image,omitempty"`
+
+		// Text At most 500 characters
+		//
+		// Examples: A fifth off everything
+		Text *string `json:"text,omitempty"`
+
+		// Title At most 200 characters
+		//
+		// Examples: Spring sale
+		Title *string `json:"title,omitempty"`
+	} `json:"preview,omitempty"`
+
+	// Rules In this order: visitors are sent to the destination of the first rule whose conditions all hold, and otherwise where the link leads without rules
+	//
+	// Examples: [{"conditions":[{"type":"country","values":["DE","AT"]},{"type":"device","values":["mobile"]}],"destination":"https://example.com/de/app"}]
+	Rules *[]Rule `json:"rules,omitempty"`
 
 	// Slug 1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null.
 	//
@@ -933,8 +1265,50 @@ type NewLinkBody struct {
 	// Examples: Spring sale
 	Title *string `json:"title,omitempty"`
 
-	// Variants Not supported yet: leave out, null or empty
-	Variants *[]interface{} `json:"variants,omitempty"`
+	// Utm Campaign parameters that every target of the link gets, unless it has them itself. They are stored apart from the targets.
+	//
+	// Examples: {"campaign":"spring","medium":"email","source":"newsletter"}
+	Utm *struct {
+		// Campaign utm_campaign
+		//
+		// Examples: spring
+		Campaign *string `json:"campaign,omitempty"`
+
+		// Content utm_content
+		//
+		// Examples: red button
+		Content *string `json:"content,omitempty"`
+
+		// Medium utm_medium
+		//
+		// Examples: email
+		Medium *string `json:"medium,omitempty"`
+
+		// Source utm_source
+		//
+		// Examples: newsletter
+		Source *string `json:"source,omitempty"`
+
+		// Term utm_term
+		//
+		// Examples: shoes
+		Term *string `json:"term,omitempty"`
+	} `json:"utm,omitempty"`
+
+	// Variants Visitors whom no rule sends elsewhere are split over these, each visitor always to the same
+	//
+	// Examples: [{"destination":"https://example.com/a","name":"red button","weight":70},{"destination":"https://example.com/b","weight":30}]
+	Variants *[]Variant `json:"variants,omitempty"`
+
+	// VariantsEndAt From this moment on everybody gets the winner, or without one the link's own destination
+	//
+	// Examples: 2027-01-01T00:00:00Z
+	VariantsEndAt *time.Time `json:"variants_end_at,omitempty"`
+
+	// VariantsWinner The number of a variant, counted from 1: it gets everybody from variants_end_at on, or at once without such a moment
+	//
+	// Examples: 1
+	VariantsWinner *int64 `json:"variants_winner,omitempty"`
 }
 
 // NewLinkBodyForwardQuery What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name
@@ -986,6 +1360,14 @@ type NewUserView struct {
 
 // NewUserViewRole Examples: editor
 type NewUserViewRole string
+
+// Preview defines model for Preview.
+type Preview struct {
+	// Image An absolute URL.
+	Image *string `json:"image,omitempty"`
+	Text  *string `json:"text,omitempty"`
+	Title *string `json:"title,omitempty"`
+}
 
 // PrewarmRegion defines model for PrewarmRegion.
 type PrewarmRegion struct {
@@ -1081,6 +1463,46 @@ type PurgeView struct {
 	Version int64 `json:"version"`
 }
 
+// QrBody defines model for QrBody.
+type QrBody struct {
+	// Background Three or six hexadecimal digits
+	//
+	// Examples: ffffff
+	Background *string `json:"background,omitempty"`
+
+	// Color Three or six hexadecimal digits
+	//
+	// Examples: 1a2b3c
+	Color  *string       `json:"color,omitempty"`
+	Format *QrBodyFormat `json:"format,omitempty"`
+
+	// Level M when left out, H with a logo
+	//
+	// Examples: Q
+	Level *QrBodyLevel `json:"level,omitempty"`
+
+	// Logo A PNG as a data URL, at most 64 KiB and 512 pixels on a side
+	Logo *string `json:"logo,omitempty"`
+
+	// Margin Free space on each side, in modules; 4 when left out
+	//
+	// Examples: 4
+	Margin *int64 `json:"margin,omitempty"`
+
+	// Size Pixels on a side; 512 when left out
+	//
+	// Examples: 1024
+	Size *int64 `json:"size,omitempty"`
+}
+
+// QrBodyFormat defines model for QrBody.Format.
+type QrBodyFormat string
+
+// QrBodyLevel M when left out, H with a logo
+//
+// Examples: Q
+type QrBodyLevel string
+
 // RateLimit defines model for RateLimit.
 type RateLimit struct {
 	// Capacity How many requests at once
@@ -1092,6 +1514,15 @@ type RateLimit struct {
 	//
 	// Examples: 10
 	RefillPerSecond float64 `json:"refill_per_second"`
+}
+
+// Rule defines model for Rule.
+type Rule struct {
+	// Conditions All of them must hold.
+	Conditions []Condition `json:"conditions"`
+
+	// Destination Where such visitors are sent. The same rules as for the link's destination.
+	Destination string `json:"destination"`
 }
 
 // SeriesOutputBody defines model for SeriesOutputBody.
@@ -1138,6 +1569,15 @@ type Summary struct {
 	UniqueVisitors int64 `json:"unique_visitors"`
 }
 
+// UTM defines model for UTM.
+type UTM struct {
+	Campaign *string `json:"campaign,omitempty"`
+	Content  *string `json:"content,omitempty"`
+	Medium   *string `json:"medium,omitempty"`
+	Source   *string `json:"source,omitempty"`
+	Term     *string `json:"term,omitempty"`
+}
+
 // UserView defines model for UserView.
 type UserView struct {
 	// CreatedAt Examples: 2026-11-30T12:00:00Z
@@ -1162,6 +1602,18 @@ type UsersOutputBody struct {
 
 	// NextCursor Where the next page begins; null on the last one
 	NextCursor *string `json:"next_cursor"`
+}
+
+// Variant defines model for Variant.
+type Variant struct {
+	// Destination Where these visitors are sent. The same rules as for the link's destination.
+	Destination string `json:"destination"`
+
+	// Name What the variant is called in the dashboard.
+	Name *string `json:"name,omitempty"`
+
+	// Weight The share, relative to the sum of all weights.
+	Weight int64 `json:"weight"`
 }
 
 // GetBreakdownParams defines parameters for GetBreakdown.
@@ -1448,6 +1900,41 @@ type PurgeLinkParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// GetLinkQrParams defines parameters for GetLinkQr.
+type GetLinkQrParams struct {
+	Format *GetLinkQrParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Size Pixels on a side; 512 when left out. A PNG has exactly as many; an SVG is shown at this size.
+	Size *int64 `form:"size,omitempty" json:"size,omitempty"`
+
+	// Margin Free space on each side, in modules; 4 when left out, as the standard asks for
+	Margin *int64 `form:"margin,omitempty" json:"margin,omitempty"`
+
+	// Level How much of the code may be lost: about 7, 15, 25, 30 percent. M when left out, H with a logo.
+	Level *GetLinkQrParamsLevel `form:"level,omitempty" json:"level,omitempty"`
+
+	// Color Three or six hexadecimal digits. Colours that scanners cannot tell from the background are refused.
+	Color *string `form:"color,omitempty" json:"color,omitempty"`
+
+	// Background Three or six hexadecimal digits
+	Background *string `form:"background,omitempty" json:"background,omitempty"`
+
+	// Logo A PNG as a data URL, percent-encoded: at most 64 KiB and 512 pixels on a side. It covers the middle of the code, at the levels H and Q only.
+	Logo *string `form:"logo,omitempty" json:"logo,omitempty"`
+}
+
+// GetLinkQrParamsFormat defines parameters for GetLinkQr.
+type GetLinkQrParamsFormat string
+
+// GetLinkQrParamsLevel defines parameters for GetLinkQr.
+type GetLinkQrParamsLevel string
+
+// DrawLinkQrParams defines parameters for DrawLinkQr.
+type DrawLinkQrParams struct {
+	// IdempotencyKey Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Limit How many on a page
@@ -1483,6 +1970,9 @@ type CreateLinksJSONRequestBody CreateLinksJSONBody
 
 // EditLinkJSONRequestBody defines body for EditLink for application/json ContentType.
 type EditLinkJSONRequestBody = EditLinkBody
+
+// DrawLinkQrJSONRequestBody defines body for DrawLinkQr for application/json ContentType.
+type DrawLinkQrJSONRequestBody = QrBody
 
 // CreateUserJSONRequestBody defines body for CreateUser for application/json ContentType.
 type CreateUserJSONRequestBody = NewUserInputBody
@@ -1772,6 +2262,31 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/links/{id}/purge (the `PurgeLink` operationId).
 	PurgeLink(ctx context.Context, id openapi_types.UUID, params *PurgeLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetLinkQr Get a link's QR code
+	//
+	// The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
+	GetLinkQr(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DrawLinkQrWithBody Draw a link's QR code with a large logo
+	//
+	// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+	DrawLinkQrWithBody(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DrawLinkQr Draw a link's QR code with a large logo
+	//
+	// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+	DrawLinkQr(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUsers List the workspace's users, newest first
 	//
@@ -2286,6 +2801,61 @@ func (c *Client) PrewarmLink(ctx context.Context, id openapi_types.UUID, params 
 // Corresponds with POST /v1/links/{id}/purge (the `PurgeLink` operationId).
 func (c *Client) PurgeLink(ctx context.Context, id openapi_types.UUID, params *PurgeLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPurgeLinkRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetLinkQr Get a link's QR code
+//
+// The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
+func (c *Client) GetLinkQr(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetLinkQrRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DrawLinkQrWithBody Draw a link's QR code with a large logo
+//
+// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+func (c *Client) DrawLinkQrWithBody(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDrawLinkQrRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DrawLinkQr Draw a link's QR code with a large logo
+//
+// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+func (c *Client) DrawLinkQr(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDrawLinkQrRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4417,6 +4987,201 @@ func NewPurgeLinkRequest(server string, id openapi_types.UUID, params *PurgeLink
 	return req, nil
 }
 
+// NewGetLinkQrRequest constructs an http.Request for the GetLinkQr method
+func NewGetLinkQrRequest(server string, id openapi_types.UUID, params *GetLinkQrParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/links/%s/qr", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Size != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "size", *params.Size, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Margin != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "margin", *params.Margin, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Level != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "level", *params.Level, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Color != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "color", *params.Color, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Background != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "background", *params.Background, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Logo != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "logo", *params.Logo, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDrawLinkQrRequest calls the generic DrawLinkQr builder with application/json body
+func NewDrawLinkQrRequest(server string, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDrawLinkQrRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewDrawLinkQrRequestWithBody constructs an http.Request for the DrawLinkQr method, with any body, and a specified content type
+func NewDrawLinkQrRequestWithBody(server string, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/links/%s/qr", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListUsersRequest constructs an http.Request for the ListUsers method
 func NewListUsersRequest(server string, params *ListUsersParams) (*http.Request, error) {
 	var err error
@@ -4855,6 +5620,33 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/links/{id}/purge (the `PurgeLink` operationId).
 	PurgeLinkWithResponse(ctx context.Context, id openapi_types.UUID, params *PurgeLinkParams, reqEditors ...RequestEditorFn) (*PurgeLinkResponse, error)
+
+	// GetLinkQrWithResponse Get a link's QR code
+	//
+	// The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
+	GetLinkQrWithResponse(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*GetLinkQrResponse, error)
+
+	// DrawLinkQrWithBodyWithResponse Draw a link's QR code with a large logo
+	//
+	// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+	DrawLinkQrWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DrawLinkQrResponse, error)
+
+	// DrawLinkQrWithResponse Draw a link's QR code with a large logo
+	//
+	// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+	DrawLinkQrWithResponse(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody, reqEditors ...RequestEditorFn) (*DrawLinkQrResponse, error)
 
 	// ListUsersWithResponse List the workspace's users, newest first
 	//
@@ -7163,6 +7955,230 @@ func (r PurgeLinkResponse) ContentType() string {
 	return ""
 }
 
+// GetLinkQrResponse200Headers the declared response headers of an HTTP 200 response for GetLinkQr
+type GetLinkQrResponse200Headers struct {
+	ContentType         *string
+	XContentTypeOptions *string
+}
+
+// GetLinkQrResponse429Headers the declared response headers of an HTTP 429 response for GetLinkQr
+type GetLinkQrResponse429Headers struct {
+	RetryAfter *int
+}
+
+type GetLinkQrResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetLinkQrResponse200Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *GetLinkQrResponse429Headers
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetLinkQrResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetLinkQrResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetLinkQrResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetLinkQrResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetLinkQrResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DrawLinkQrResponse200Headers the declared response headers of an HTTP 200 response for DrawLinkQr
+type DrawLinkQrResponse200Headers struct {
+	ContentType         *string
+	XContentTypeOptions *string
+}
+
+// DrawLinkQrResponse429Headers the declared response headers of an HTTP 429 response for DrawLinkQr
+type DrawLinkQrResponse429Headers struct {
+	RetryAfter *int
+}
+
+type DrawLinkQrResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationproblemJSON409 *Problem
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *Problem
+	// ApplicationproblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationproblemJSON415 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *DrawLinkQrResponse200Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *DrawLinkQrResponse429Headers
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON409() *Problem {
+	return r.ApplicationproblemJSON409
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON413() *Problem {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON415() *Problem {
+	return r.ApplicationproblemJSON415
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DrawLinkQrResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DrawLinkQrResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DrawLinkQrResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DrawLinkQrResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DrawLinkQrResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListUsersResponse429Headers the declared response headers of an HTTP 429 response for ListUsers
 type ListUsersResponse429Headers struct {
 	RetryAfter *int
@@ -7874,6 +8890,51 @@ func (c *ClientWithResponses) PurgeLinkWithResponse(ctx context.Context, id open
 		return nil, err
 	}
 	return ParsePurgeLinkResponse(rsp)
+}
+
+// GetLinkQrWithResponse Get a link's QR code
+//
+// The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/links/{id}/qr (the `GetLinkQr` operationId).
+func (c *ClientWithResponses) GetLinkQrWithResponse(ctx context.Context, id openapi_types.UUID, params *GetLinkQrParams, reqEditors ...RequestEditorFn) (*GetLinkQrResponse, error) {
+	rsp, err := c.GetLinkQr(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetLinkQrResponse(rsp)
+}
+
+// DrawLinkQrWithBodyWithResponse Draw a link's QR code with a large logo
+//
+// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+func (c *ClientWithResponses) DrawLinkQrWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DrawLinkQrResponse, error) {
+	rsp, err := c.DrawLinkQrWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDrawLinkQrResponse(rsp)
+}
+
+// DrawLinkQrWithResponse Draw a link's QR code with a large logo
+//
+// The same as the GET, for logos that do not fit into an address: many servers take 8 KiB of one only, this one 64. The code holds the short URL with a mark (?qr), by which scans are told from clicks: they have the source qr in analytics. The same code is at the short URL with .qr behind it. The same parameters give the same bytes.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/links/{id}/qr (the `DrawLinkQr` operationId).
+func (c *ClientWithResponses) DrawLinkQrWithResponse(ctx context.Context, id openapi_types.UUID, params *DrawLinkQrParams, body DrawLinkQrJSONRequestBody, reqEditors ...RequestEditorFn) (*DrawLinkQrResponse, error) {
+	rsp, err := c.DrawLinkQr(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDrawLinkQrResponse(rsp)
 }
 
 // ListUsersWithResponse List the workspace's users, newest first
@@ -10111,6 +11172,230 @@ func ParsePurgeLinkResponse(rsp *http.Response) (*PurgeLinkResponse, error) {
 			headers.XRateLimitReset = &value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetLinkQrResponse parses an HTTP response from a GetLinkQrWithResponse call
+func ParseGetLinkQrResponse(rsp *http.Response) (*GetLinkQrResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetLinkQrResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetLinkQrResponse200Headers
+		if values := rsp.Header.Values("Content-Type"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Type", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentType = &value
+		}
+		if values := rsp.Header.Values("X-Content-Type-Options"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Content-Type-Options", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XContentTypeOptions = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 429:
+		var headers GetLinkQrResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDrawLinkQrResponse parses an HTTP response from a DrawLinkQrWithResponse call
+func ParseDrawLinkQrResponse(rsp *http.Response) (*DrawLinkQrResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DrawLinkQrResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers DrawLinkQrResponse200Headers
+		if values := rsp.Header.Values("Content-Type"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Type", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentType = &value
+		}
+		if values := rsp.Header.Values("X-Content-Type-Options"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Content-Type-Options", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XContentTypeOptions = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 429:
+		var headers DrawLinkQrResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
 	}
 
 	return response, nil

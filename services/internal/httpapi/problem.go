@@ -172,6 +172,14 @@ func fieldError(detail *huma.ErrorDetail) FieldError {
 		e.Field, e.Detail = parts[1], "expected "+wanted(parts[2])
 	case detail.Message == repeated:
 		e.Code = "repeated"
+	case detail.Message == "expected length >= 1", detail.Message == "expected array length >= 1":
+		e.Code = "required"
+	case strings.HasPrefix(detail.Message, "expected length >= "):
+		e.Code = "too_short"
+	case strings.HasPrefix(detail.Message, "expected length <= "):
+		e.Code = "too_long"
+	case strings.HasPrefix(detail.Message, "expected array length <= "):
+		e.Code = "too_many"
 	case detail.Message == "unexpected property", detail.Message == "unknown query parameter":
 		e.Code = "unknown"
 	}

@@ -3,11 +3,8 @@ package httpserver
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
-	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,27 +21,30 @@ const readyTimeout = 2 * time.Second
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
+	// Without says that the process does its job without it, though less of it: /readyz
+	// says what is missing and stays ready.
+	Without bool
 }
 
-// Reachable checks that something listens at the http or https address of another
-// service: not more, because one that is itself unready still answers better than
-// its caller could.
+// Reachable asks the http or https address of another service for a page that needs
+// nothing else, and takes any answer: one that is itself unready still answers better
+// than its caller could. One whose port is open and which says nothing is not reachable.
 func Reachable(name, address string) Check {
+	// A connection of its own each time: one that is kept may be the last that works.
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return Check{Name: name, Ready: func(ctx context.Context) error {
-		u, err := url.Parse(address)
+		request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, http.NoBody)
 		if err != nil {
 			return fmt.Errorf("reading its address: %w", err)
 		}
-		port := u.Port()
-		if port == "" {
-			port = u.Scheme // the dialer knows http and https as names of ports
-		}
-		var dialer net.Dialer
-		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+		answer, err := client.Do(request)
 		if err != nil {
 			return err
 		}
-		return conn.Close()
+		return answer.Body.Close()
 	}}
 }
 
@@ -84,7 +84,7 @@ func (a *Admin) Stopping(ctx context.Context) error {
 
 // missing asks all checks at once, each with the whole time, so that one that
 // hangs is not blamed on the others. The order is that of the checks.
-func (a *Admin) missing(ctx context.Context) []string {
+func (a *Admin) missing(ctx context.Context) (needed, wanted []string) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	answers := make([]string, len(a.checks))
@@ -97,19 +97,28 @@ func (a *Admin) missing(ctx context.Context) []string {
 		})
 	}
 	wg.Wait()
-	return slices.DeleteFunc(answers, func(answer string) bool { return answer == "" })
+	for i, answer := range answers {
+		switch {
+		case answer == "":
+		case a.checks[i].Without:
+			wanted = append(wanted, answer)
+		default:
+			needed = append(needed, answer)
+		}
+	}
+	return needed, wanted
 }
 
 func (a *Admin) ready(w http.ResponseWriter, r *http.Request) {
-	missing := a.missing(r.Context())
+	missing, wanted := a.missing(r.Context())
 	if a.stopping.Load() {
 		missing = append([]string{"stopping"}, missing...)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if len(missing) > 0 {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte(strings.Join(missing, "\n") + "\n"))
+		_, _ = w.Write([]byte(strings.Join(append(missing, wanted...), "\n") + "\n"))
 		return
 	}
-	_, _ = w.Write([]byte("ready\n"))
+	_, _ = w.Write([]byte(strings.Join(append([]string{"ready"}, wanted...), "\n") + "\n"))
 }

@@ -47,7 +47,8 @@ const (
 	// FlagDeleted marks what is left of a deleted or moved link: its revision.
 	FlagDeleted Flags = 1 << 15
 	// KnownFlags are all that this release understands.
-	KnownFlags = FlagForwardAdd | FlagForwardVisitorWins | FlagForwardOwnerWins | FlagDeleted
+	KnownFlags = FlagForwardAdd | FlagForwardVisitorWins | FlagForwardOwnerWins | FlagDeleted |
+		FlagPassword | FlagRules | FlagVariants | FlagMaxClicks | FlagForwardPath | FlagPreview | FlagDisabled
 )
 
 // DefaultStatus is the status of a record without `s`.

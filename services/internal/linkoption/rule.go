@@ -41,7 +41,7 @@ func Types() []Type {
 
 // Rule sends those visitors to its destination for whom all conditions hold.
 type Rule struct {
-	Conditions  []Condition `json:"conditions" minItems:"1" maxItems:"20" doc:"All of them must hold."`
+	Conditions  []Condition `json:"conditions" nullable:"false" minItems:"1" maxItems:"20" doc:"All of them must hold."`
 	Destination string      `json:"destination" doc:"Where such visitors are sent. The same rules as for the link's destination."`
 }
 
@@ -49,9 +49,9 @@ type Rule struct {
 // sets does.
 type Condition struct {
 	Type     Type     `json:"type" enum:"country,region,continent,language,device,os,browser,bot,query,time,address" doc:"What is looked at."`
-	Values   []string `json:"values,omitempty" maxItems:"100" doc:"One of them must fit. Countries as ISO 3166-1 alpha-2 (DE), regions by name (Bavaria, or DE/Bavaria), continents as AF, AN, AS, EU, NA, OC, SA, languages as tags (en fits en-US), devices as desktop, mobile, tablet, tv, systems and browsers by name, bot as true or false, query as name or name=value, addresses as address or network. Not for time."`
+	Values   []string `json:"values,omitempty" nullable:"false" maxItems:"100" doc:"One of them must fit. Countries as ISO 3166-1 alpha-2 (DE), regions by name (Bavaria, or DE/Bavaria), continents as AF, AN, AS, EU, NA, OC, SA, languages as tags (en fits en-US), devices as desktop, mobile, tablet, tv, systems and browsers by name, bot as true or false, query as name or name=value, addresses as address or network. Not for time."`
 	Zone     string   `json:"zone,omitempty" doc:"Only for time: the IANA zone that weekdays, from and to are in; UTC when left out."`
-	Weekdays []string `json:"weekdays,omitempty" enum:"mon,tue,wed,thu,fri,sat,sun" doc:"Only for time. A window past midnight belongs to the day it began on."`
+	Weekdays []string `json:"weekdays,omitempty" nullable:"false" enum:"mon,tue,wed,thu,fri,sat,sun" doc:"Only for time. A window past midnight belongs to the day it began on."`
 	From     string   `json:"from,omitempty" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" doc:"Only for time, with to: the time of day from which it holds (09:00)."`
 	To       string   `json:"to,omitempty" pattern:"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$" doc:"Only for time, with from: the time of day at which it ends. Not after from means on the next day."`
 

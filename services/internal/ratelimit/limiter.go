@@ -57,6 +57,10 @@ const (
 	// Logins counts the password guesses of an address, Accounts those at an account.
 	Logins   Name = "login"
 	Accounts Name = "account"
+	// UnlockAddresses counts the guesses of an address at passwords of links, UnlockLinks
+	// those at one link.
+	UnlockAddresses Name = "unlock_address"
+	UnlockLinks     Name = "unlock_link"
 )
 
 // WhenAway is what a policy does while Redis does not answer.

@@ -37,6 +37,6 @@ func BenchmarkUnknownAgent(b *testing.B) {
 	agent := []byte("Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36")
 	b.ReportAllocs()
 	for b.Loop() {
-		tables.readAgent(agent)
+		tables.agents.Read(agent)
 	}
 }

@@ -3,6 +3,8 @@ package enrich
 import (
 	"net/url"
 	"strings"
+
+	"github.com/linkstream/linkstream/services/internal/untrusted"
 )
 
 // language is the primary subtag of the first language in an Accept-Language
@@ -45,7 +47,7 @@ func campaign(query []byte) Campaign {
 		if decoded, err := url.QueryUnescape(value); err == nil {
 			value = decoded // what does not decode is kept as it came
 		}
-		*field = strings.TrimSpace(text([]byte(value), maxText))
+		*field = strings.TrimSpace(untrusted.Text([]byte(value), maxText))
 	}
 	return c
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"net/url"
 	"strings"
+
+	"github.com/linkstream/linkstream/services/internal/untrusted"
 )
 
 //go:embed data/referrers.tsv
@@ -78,11 +80,11 @@ func (t *Tables) readReferrer(header []byte) referrer {
 	if len(header) == 0 {
 		return referrer{}
 	}
-	u, err := url.Parse(strings.TrimSpace(text(header, len(header)*3)))
+	u, err := url.Parse(strings.TrimSpace(untrusted.Text(header, len(header)*3)))
 	if err != nil {
 		return referrer{}
 	}
-	host := cut(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), maxText)
+	host := untrusted.Cut(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), maxText)
 	if host == "" {
 		return referrer{}
 	}

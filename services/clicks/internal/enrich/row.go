@@ -16,12 +16,15 @@ package enrich
 
 import (
 	"bytes"
+	"net/netip"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"github.com/medama-io/go-useragent"
+
+	"github.com/linkstream/linkstream/services/internal/agent"
+	"github.com/linkstream/linkstream/services/internal/place"
+	"github.com/linkstream/linkstream/services/internal/untrusted"
 )
 
 const (
@@ -39,9 +42,19 @@ const (
 // Bounds of the halves of the caches; their texts have at most maxText bytes or are
 // part of a header.
 const (
+	// At 700 bytes an agent they take about 12 MB at most; a guess at how many agents an
+	// hour really brings.
+	cachedAgents    = 8192
 	cachedLanguages = 1024
 	cachedCampaigns = 4096
 	cachedNames     = 16_384
+)
+
+type (
+	// Place is where a visitor was.
+	Place = place.Place
+	// Places are the files that say it.
+	Places = place.Files
 )
 
 // Row is one click as the table holds it. The texts about the visitor are "" when
@@ -77,39 +90,37 @@ type Row struct {
 // Tables are what never changes: the lists of bots and sites and the parser's own.
 // They are safe for concurrent use.
 type Tables struct {
-	agents     *useragent.Parser
-	bots       *botMatcher
-	sites      map[string]site
-	continents map[string]string
+	agents *agent.Reader
+	sites  map[string]site
 }
 
 // NewTables reads the embedded lists. It takes some milliseconds and 5 MB.
 func NewTables() *Tables {
-	return &Tables{agents: useragent.NewParser(), bots: newBotMatcher(), sites: newSites(), continents: continents()}
+	return &Tables{agents: agent.NewReader(), sites: newSites()}
 }
 
 // Enricher makes rows. It is not safe for concurrent use: its caches are its own,
 // so that side by side nobody waits.
 type Enricher struct {
-	agents    cache[agent]
+	agents    cache[agent.Agent]
 	referrers cache[referrer]
 	languages cache[string]
 	campaigns cache[Campaign]
 	names     cache[string]
 	hosts     cache[string]
-	finder    finder
+	finder    place.Finder
 }
 
 // New returns an Enricher with empty caches.
 func New(tables *Tables, places *Places) *Enricher {
 	return &Enricher{
-		agents:    newCache(cachedAgents, tables.readAgent),
+		agents:    newCache(cachedAgents, tables.agents.Read),
 		referrers: newCache(cachedReferrers, tables.readReferrer),
 		languages: newCache(cachedLanguages, language),
 		campaigns: newCache(cachedCampaigns, campaign),
-		names:     newCache(cachedNames, func(b []byte) string { return text(b, maxSlug) }),
-		hosts:     newCache(cachedNames, func(b []byte) string { return strings.ToLower(text(b, maxText)) }),
-		finder:    newFinder(places, tables.continents),
+		names:     newCache(cachedNames, func(b []byte) string { return untrusted.Text(b, maxSlug) }),
+		hosts:     newCache(cachedNames, func(b []byte) string { return strings.ToLower(untrusted.Text(b, maxText)) }),
+		finder:    place.NewFinder(places),
 	}
 }
 
@@ -125,7 +136,7 @@ func At(c *Click, now time.Time) (unixMicro int64, ahead bool) {
 // Fill makes the row of a click. The time is what At says, and the key that of its
 // day: see Day and Visitors. No part of the row points into the record.
 func (e *Enricher) Fill(row *Row, c *Click, unixMicro int64, ahead bool, key *Key) {
-	agent := e.agents.get(c.UserAgent[:min(len(c.UserAgent), maxAgent)])
+	who := e.agents.get(c.UserAgent[:min(len(c.UserAgent), agent.MaxBytes)])
 	referrer := e.referrers.get(c.Referrer)
 	row.TimeUnixMilli, row.ClockAhead = unixMicro/1000, ahead
 	row.ClickID, row.WorkspaceID, row.LinkID = uuid.UUID(c.ID), uuid.UUID(c.WorkspaceID), uuid.UUID(c.LinkID)
@@ -134,13 +145,14 @@ func (e *Enricher) Fill(row *Row, c *Click, unixMicro int64, ahead bool, key *Ke
 	row.Status = uint16(min(c.Status, 999))
 	row.EdgeRegion, row.Edge = e.names.get(c.EdgeRegion), e.names.get(c.Edge)
 	row.Visitor = key.visitor(c.WorkspaceID, c.Address, c.UserAgent)
-	row.BotKind = agent.bot
+	row.BotKind = who.Bot
 	if row.BotKind == "" {
-		row.BotKind = automatic(c.Purpose)
+		row.BotKind = agent.Automatic(c.Purpose)
 	}
 	row.Bot = row.BotKind != ""
-	row.Place = e.finder.find(c.Address)
-	row.Device, row.OS, row.Browser = agent.device, agent.os, agent.browser
+	addr, _ := netip.AddrFromSlice(c.Address)
+	row.Place = e.finder.Find(addr)
+	row.Device, row.OS, row.Browser = who.Device, who.OS, who.Browser
 	row.Language = e.languages.get(c.AcceptLanguage)
 	row.Referrer, row.ReferrerSource, row.ReferrerMedium = referrer.host, referrer.source, referrer.medium
 	row.Campaign = e.campaign(c)
@@ -159,20 +171,4 @@ func (e *Enricher) campaign(c *Click) Campaign {
 		target = e.campaigns.get(c.TargetQuery)
 	}
 	return asked.or(target)
-}
-
-// text makes bytes of a visitor a text: valid UTF-8 (what is not becomes
-// U+FFFD), no NUL, at most limit bytes, cut between two characters.
-func text(b []byte, limit int) string {
-	return cut(strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "\uFFFD"), limit)
-}
-
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }

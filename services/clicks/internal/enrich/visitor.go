@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/linkstream/linkstream/services/internal/agent"
 )
 
 const (
@@ -48,7 +50,7 @@ func NewKey() Key {
 // 64 bits over fields of fixed length, the user agent last; cut so short there is
 // nothing to extend, so the key may simply come first.
 func (k *Key) visitor(workspace, address, userAgent []byte) uint64 {
-	var buffer [len(k) + 16 + 16 + maxAgent]byte
+	var buffer [len(k) + 16 + 16 + agent.MaxBytes]byte
 	b := append(buffer[:0], k[:]...)
 	b = append(b, workspace[:16]...)
 	if len(address) == 4 { // the same form as an IPv4 address that came over IPv6
@@ -59,7 +61,7 @@ func (k *Key) visitor(workspace, address, userAgent []byte) uint64 {
 		copy(whole[:], address)
 		b = append(b, whole[:]...)
 	}
-	b = append(b, userAgent[:min(len(userAgent), maxAgent)]...)
+	b = append(b, userAgent[:min(len(userAgent), agent.MaxBytes)]...)
 	sum := sha256.Sum256(b)
 	return binary.BigEndian.Uint64(sum[:8])
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
+	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -88,7 +89,7 @@ func bootstrap(ctx context.Context, environ, args []string, stdout io.Writer) er
 	}
 	defer pool.Close()
 	store := postgres.New(pool, first.Domain, 0)
-	made, err := account.Bootstrap(ctx, store, keys, account.DefaultParams(), first)
+	made, err := account.Bootstrap(ctx, store, keys, password.ForUsers(), first)
 	if err != nil {
 		return err
 	}

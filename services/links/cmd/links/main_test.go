@@ -175,8 +175,27 @@ func TestAServiceFromBootstrapToChangelog(t *testing.T) {
 			t.Errorf("no %q in the metrics", name)
 		}
 	}
+	checkPassword(t, p, made, origin)
 	if err := p.stop(); err != nil {
 		t.Errorf("stopping: %v", err)
+	}
+}
+
+// checkPassword sets a link's password and asks the origin about it.
+func checkPassword(t *testing.T, p *process, made account.Made, origin originv1connect.OriginServiceClient) {
+	t.Helper()
+	if status, body := call(t, http.MethodPost, "http://"+p.http+"/v1/links", made.APIKey, `{"destination": "https://e.test/1", "slug": "locked", "password": "open sesame"}`); status != http.StatusCreated {
+		t.Fatalf("got %d %s", status, body)
+	}
+	found, err := origin.Resolve(t.Context(), &originv1.ResolveRequest{Host: "localhost", SlugKey: "locked"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for guess, correct := range map[string]bool{"open sesame": true, "open barley": false} {
+		answer, err := origin.VerifyPassword(t.Context(), &originv1.VerifyPasswordRequest{LinkId: found.GetLink().GetLinkId(), Password: guess})
+		if err != nil || answer.GetCorrect() != correct || correct && !bytes.Equal(answer.GetUnlockKey(), found.GetLink().GetPassword().GetUnlockKey()) {
+			t.Errorf("%s: %v, %v", guess, answer, err)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
+	"github.com/linkstream/linkstream/services/links/internal/password"
 )
 
 // SessionLifetime is how long a dashboard session lasts.
@@ -99,7 +100,7 @@ type store interface {
 type Accounts struct {
 	store  store
 	keys   *keyring.Keyring
-	hasher *hasher
+	hasher *password.Hasher
 	now    func() time.Time
 	// decoy is checked when there is no such user, so that both take as long.
 	decoy string
@@ -112,9 +113,9 @@ type Accounts struct {
 
 // New returns accounts over a store. concurrent bounds how many passwords are
 // hashed at the same time.
-func New(ctx context.Context, s store, keys *keyring.Keyring, params Params, concurrent int, now func() time.Time) (*Accounts, error) {
-	a := &Accounts{store: s, keys: keys, hasher: newHasher(params, concurrent), now: now, used: map[uuid.UUID]time.Time{}}
-	decoy, err := a.hasher.hash(ctx, "nobody's password")
+func New(ctx context.Context, s store, keys *keyring.Keyring, params password.Params, concurrent int, now func() time.Time) (*Accounts, error) {
+	a := &Accounts{store: s, keys: keys, hasher: password.New(params, concurrent), now: now, used: map[uuid.UUID]time.Time{}}
+	decoy, err := a.hasher.Hash(ctx, "nobody's password")
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +164,8 @@ func (a *Accounts) authenticateKey(ctx context.Context, token string) (*access.I
 
 // LogIn starts a session and returns its token, access.ErrUnauthenticated, or
 // access.ErrUnavailable.
-func (a *Accounts) LogIn(ctx context.Context, email, password string) (string, error) {
-	if len(password) > maxPassword || strings.ContainsRune(email, 0) {
+func (a *Accounts) LogIn(ctx context.Context, email, given string) (string, error) {
+	if len(given) > maxPassword || strings.ContainsRune(email, 0) {
 		return "", access.ErrUnauthenticated
 	}
 	user, err := a.store.FindUser(ctx, normalEmail(email))
@@ -176,7 +177,7 @@ func (a *Accounts) LogIn(ctx context.Context, email, password string) (string, e
 	if unknown {
 		stored = a.decoy
 	}
-	matches, err := a.hasher.matches(ctx, password, stored)
+	matches, err := a.hasher.Matches(ctx, given, stored)
 	if err != nil {
 		return "", translate(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/testproc"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
+	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -44,7 +45,7 @@ func ring(t *testing.T) *keyring.Keyring {
 	return keys
 }
 
-func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
+func cheap() password.Params { return password.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
 
 func first() account.First {
 	return account.First{Workspace: "w", Email: "Owner@X.test", Domain: "go.test"}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
+	"github.com/linkstream/linkstream/services/links/internal/password"
 )
 
 // First is what an empty installation needs before anybody can use it.
@@ -72,12 +73,12 @@ type bootstrapStore interface {
 // Bootstrap makes the first workspace, its owner, the default domain and an API
 // key with all scopes. Run again it adds what is missing and leaves the rest; a
 // password that is given and differs replaces the old one.
-func Bootstrap(ctx context.Context, s bootstrapStore, keys *keyring.Keyring, params Params, f First) (Made, error) {
+func Bootstrap(ctx context.Context, s bootstrapStore, keys *keyring.Keyring, params password.Params, f First) (Made, error) {
 	if err := f.Validate(); err != nil {
 		return Made{}, err
 	}
 	made := Made{Email: normalEmail(f.Email), Password: f.Password, APIKey: f.APIKey}
-	h := newHasher(params, 1)
+	h := password.New(params, 1)
 	workspace, err := s.Bootstrap(ctx, Bootstrapped{
 		Workspace: f.Workspace,
 		Email:     made.Email,
@@ -87,18 +88,18 @@ func Bootstrap(ctx context.Context, s bootstrapStore, keys *keyring.Keyring, par
 				return stored, nil
 			}
 			if made.Password == "" {
-				password, err := newToken("")
+				fresh, err := newToken("")
 				if err != nil {
 					return "", err
 				}
-				made.Password = password
+				made.Password = fresh
 			}
 			if stored != "" {
-				if same, err := h.matches(ctx, made.Password, stored); err == nil && same {
+				if same, err := h.Matches(ctx, made.Password, stored); err == nil && same {
 					return stored, nil
 				}
 			}
-			return h.hash(ctx, made.Password)
+			return h.Hash(ctx, made.Password)
 		},
 		Key: func(exists bool) ([][]byte, string, error) {
 			if made.APIKey == "" && exists {

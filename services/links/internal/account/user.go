@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/mail"
 	"strings"
 	"time"
@@ -100,7 +101,7 @@ func (m *Members) Add(ctx context.Context, workspace, id uuid.UUID, spec MemberS
 		}
 		spec.Password = password
 	}
-	hash, err := m.accounts.hasher.hash(ctx, spec.Password)
+	hash, err := m.accounts.hasher.Hash(ctx, spec.Password)
 	if err != nil {
 		return Member{}, "", storeError(err)
 	}
@@ -131,4 +132,18 @@ func checkName(name string, wrong *WrongError) {
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
 		wrong.add("name", "invalid", "the text has characters that cannot be stored")
 	}
+}
+
+// Bounds of a user's password, in bytes. The upper one keeps a megabyte of text from
+// being hashed.
+const (
+	minPassword = 8
+	maxPassword = 1024
+)
+
+func checkPassword(given string) error {
+	if len(given) < minPassword || len(given) > maxPassword {
+		return fmt.Errorf("a password has %d to %d bytes", minPassword, maxPassword)
+	}
+	return nil
 }

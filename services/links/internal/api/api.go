@@ -1,9 +1,9 @@
 // Package api is the links service's part of the public API: links, domains, keys, users.
 //
 // It promises that a request that is refused has stored nothing and says what is
-// wrong with each field, and that a key sees the links of its own workspace only:
-// another's are not found. It refuses options that the service does not have yet
-// by name. What may be stored is decided in package link, not here.
+// wrong with each field, that a key sees the links of its own workspace only:
+// another's are not found, and that no password is ever shown. What may be stored is
+// decided in package link, not here.
 package api
 
 import (
@@ -11,7 +11,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 	"github.com/linkstream/linkstream/services/links/internal/link"
@@ -32,8 +32,9 @@ const (
 	Version = "1.0.0"
 )
 
-// requestTimeout bounds what one request may wait for the store.
-const requestTimeout = 5 * time.Second
+// requestTimeout bounds what one request may wait for the store: with what an idempotency
+// key may add it stays below five seconds, the longest that a caller waits for a 503.
+const requestTimeout = 3500 * time.Millisecond
 
 // store keeps the links. Its errors are those of package link.
 type store interface {
@@ -45,37 +46,24 @@ type store interface {
 	Delete(ctx context.Context, workspace uuid.UUID, id link.ID, meant link.Precondition) error
 }
 
-// ShortURLs says how short links are written.
-type ShortURLs struct {
-	// Scheme is http or https.
-	Scheme string
-	// Port is shown unless it is 0.
-	Port int
-}
-
-// url percent-encodes the slug: it is a path that any program takes as it is.
-func (s ShortURLs) url(host, slug string) string {
-	if s.Port != 0 {
-		host += ":" + strconv.Itoa(s.Port)
-	}
-	segments := strings.Split(slug, "/")
-	for i, segment := range segments {
-		segments[i] = url.PathEscape(segment)
-	}
-	return s.Scheme + "://" + host + "/" + strings.Join(segments, "/")
+// locks hash the passwords that callers set. Their errors are those of package link.
+type locks interface {
+	Lock(ctx context.Context, c *link.Checked) error
+	LockNew(ctx context.Context, n *link.New) error
 }
 
 type api struct {
 	links     store
+	locks     locks
 	rules     *link.Rules
 	rows      *rowReader
-	shortURLs ShortURLs
+	shortURLs address.URLs
 	log       *slog.Logger
 }
 
 // Register adds the operations to h.
-func Register(h huma.API, links store, rules *link.Rules, shortURLs ShortURLs, log *slog.Logger) {
-	a := &api{links: links, rules: rules, rows: newRowReader(h), shortURLs: shortURLs, log: log}
+func Register(h huma.API, links store, locks locks, rules *link.Rules, shortURLs address.URLs, log *slog.Logger) {
+	a := &api{links: links, locks: locks, rules: rules, rows: newRowReader(h), shortURLs: shortURLs, log: log}
 	tags := []string{"links"}
 	h.OpenAPI().Tags = append(h.OpenAPI().Tags, &huma.Tag{Name: "links", Description: "Short links: where they lead, and when."})
 	huma.Register(h, huma.Operation{
@@ -88,6 +76,7 @@ func Register(h huma.API, links store, rules *link.Rules, shortURLs ShortURLs, l
 	found.Description = "OK: find_or_create found this link"
 	h.OpenAPI().Paths["/v1/links"].Post.Responses["200"] = &found
 	a.registerBulk(h, tags)
+	a.registerQR(h, tags)
 	huma.Register(h, huma.Operation{
 		OperationID: "list-links", Method: http.MethodGet, Path: "/v1/links", Summary: "List links, newest first",
 		Tags: tags, Security: httpapi.Needs(access.LinksRead), RejectUnknownQueryParameters: true,
@@ -162,6 +151,9 @@ func (a *api) create(ctx context.Context, in *createInput) (*createdOutput, erro
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
+	if err := a.locks.LockNew(ctx, &n); err != nil {
+		return nil, a.problem(ctx, err)
+	}
 	made := a.links.Make(ctx, n)
 	if made.Err != nil {
 		return nil, a.problem(ctx, made.Err)
@@ -173,9 +165,8 @@ func (a *api) create(ctx context.Context, in *createInput) (*createdOutput, erro
 
 // newLink is the n-th link that a request asks for, checked.
 func (a *api) newLink(workspace uuid.UUID, seed idempotency.Seed, n int, body *newLinkBody) (link.New, error) {
-	change, wrong := body.change()
-	checked, err := a.rules.CheckNew(change)
-	if err := joined(wrong, err); err != nil {
+	checked, err := a.rules.CheckNew(body.change())
+	if err != nil {
 		return link.New{}, err
 	}
 	return link.New{
@@ -224,6 +215,9 @@ func (a *api) edit(ctx context.Context, in *editInput) (*linkOutput, error) {
 	change, wrong := in.Body.change()
 	checked, err := a.rules.CheckEdit(change)
 	if err := joined(wrong, err); err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	if err := a.locks.Lock(ctx, checked); err != nil {
 		return nil, a.problem(ctx, err)
 	}
 	l, err := a.links.Update(ctx, workspace, id, match, checked)

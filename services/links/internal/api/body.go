@@ -1,35 +1,27 @@
 package api
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
-// LinkFields are what a caller may say about a link. What is documented as not
-// supported is refused by name, so that nobody believes it works. It is exported
-// because huma sees exported embedded structs only.
+// LinkFields are what a caller may say about a link. It is exported because huma sees
+// exported embedded structs only.
 type LinkFields struct {
-	Domain       field[string]         `json:"domain,omitzero" doc:"Host of the short link; the installation's default domain when left out" example:"go.example.com"`
-	Slug         field[string]         `json:"slug,omitzero" doc:"1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null." example:"spring/sale"`
-	Title        field[string]         `json:"title,omitzero" doc:"At most 500 characters" example:"Spring sale"`
-	Tags         field[[]string]       `json:"tags,omitzero" example:"[\"spring\",\"mail\"]" doc:"At most 20 of at most 64 characters; trimmed, repeated ones are dropped"`
-	Notes        field[string]         `json:"notes,omitzero" example:"Printed on the flyer" doc:"At most 5,000 characters"`
-	StatusCode   field[int]            `json:"status_code,omitzero" enum:"301,302,307,308" doc:"Status of the redirect; 302 when left out" example:"302"`
-	StartsAt     field[time.Time]      `json:"starts_at,omitzero" example:"2026-12-01T08:00:00Z" doc:"The link answers from this moment on"`
-	ExpiresAt    field[time.Time]      `json:"expires_at,omitzero" example:"2027-01-01T00:00:00Z" doc:"The link stops answering at this moment"`
-	FallbackURL  field[string]         `json:"fallback_url,omitzero" doc:"Where an expired link leads instead of a 410" example:"https://example.com/over"`
-	Archived     field[bool]           `json:"archived,omitzero" doc:"An archived link keeps redirecting"`
-	MaxClicks    field[int64]          `json:"max_clicks,omitzero" doc:"Not supported yet: leave out or null"`
-	Password     field[string]         `json:"password,omitzero" doc:"Not supported yet: leave out or null"`
-	ForwardQuery field[string]         `json:"forward_query,omitzero" enum:"off,add,visitor_wins,owner_wins" example:"add" doc:"What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name"`
-	Rules        field[[]futureOption] `json:"rules,omitzero" doc:"Not supported yet: leave out, null or empty"`
-	Variants     field[[]futureOption] `json:"variants,omitzero" doc:"Not supported yet: leave out, null or empty"`
+	Domain       field[string]    `json:"domain,omitzero" doc:"Host of the short link; the installation's default domain when left out" example:"go.example.com"`
+	Slug         field[string]    `json:"slug,omitzero" doc:"1 to 128 characters: letters, digits, - _ . ~, single slashes between segments, non-ASCII letters and emoji. Seven random characters when left out or null." example:"spring/sale"`
+	Title        field[string]    `json:"title,omitzero" doc:"At most 500 characters" example:"Spring sale"`
+	Tags         field[[]string]  `json:"tags,omitzero" example:"[\"spring\",\"mail\"]" doc:"At most 20 of at most 64 characters; trimmed, repeated ones are dropped"`
+	Notes        field[string]    `json:"notes,omitzero" example:"Printed on the flyer" doc:"At most 5,000 characters"`
+	StatusCode   field[int]       `json:"status_code,omitzero" enum:"301,302,307,308" doc:"Status of the redirect; 302 when left out" example:"302"`
+	StartsAt     field[time.Time] `json:"starts_at,omitzero" example:"2026-12-01T08:00:00Z" doc:"The link answers from this moment on"`
+	ExpiresAt    field[time.Time] `json:"expires_at,omitzero" example:"2027-01-01T00:00:00Z" doc:"The link stops answering at this moment"`
+	FallbackURL  field[string]    `json:"fallback_url,omitzero" doc:"Where the link leads instead of a 410: expired, used up or disabled" example:"https://example.com/over"`
+	Archived     field[bool]      `json:"archived,omitzero" doc:"An archived link keeps redirecting"`
+	ForwardQuery field[string]    `json:"forward_query,omitzero" enum:"off,add,visitor_wins,owner_wins" example:"add" doc:"What becomes of the query that a visitor brings along: off drops it, add puts it behind the destination's own, visitor_wins and owner_wins say who wins where both have a parameter of the same name"`
+	OptionFields
 }
-
-// futureOption is an entry of a list that has to be empty for now.
-type futureOption = json.RawMessage
 
 type newLinkBody struct {
 	Destination string `json:"destination" doc:"Absolute http or https URL of at most 8,000 bytes" example:"https://example.com/landing?utm_source=mail"`
@@ -42,21 +34,6 @@ type editLinkBody struct {
 	LinkFields
 }
 
-// unsupported lists the options that are asked for and do not exist yet.
-func (f *LinkFields) unsupported() link.FieldErrors {
-	var wrong link.FieldErrors
-	refuse := func(name string, asked bool) {
-		if asked {
-			wrong.Add(name, link.CodeNotSupported, "this option is not supported yet")
-		}
-	}
-	refuse("max_clicks", f.MaxClicks.Sent && !f.MaxClicks.Null)
-	refuse("password", f.Password.Sent && !f.Password.Null)
-	refuse("rules", len(f.Rules.Value) > 0)
-	refuse("variants", len(f.Variants.Value) > 0)
-	return wrong
-}
-
 // forwarding is an option in the domain's words. Null means off.
 func forwarding(f field[string]) link.Optional[link.ForwardQuery] {
 	if f.Sent && f.Null {
@@ -65,25 +42,9 @@ func forwarding(f field[string]) link.Optional[link.ForwardQuery] {
 	return link.Optional[link.ForwardQuery]{Set: f.Sent, Value: link.ForwardQuery(f.Value)}
 }
 
-func timePointer(f field[time.Time]) link.Optional[*time.Time] {
-	if !f.Sent || f.Null {
-		return link.Optional[*time.Time]{Set: f.Sent}
-	}
-	return link.Some(&f.Value)
-}
-
-// givenTime is a time as a new link means it: null is as good as leaving it out.
-func givenTime(f field[time.Time]) link.Optional[*time.Time] {
-	if f.Null {
-		return link.Optional[*time.Time]{}
-	}
-	return timePointer(f)
-}
-
 // change turns the body of a POST into the domain's words.
-func (b *newLinkBody) change() (link.Change, link.FieldErrors) {
-	wrong := b.unsupported()
-	return link.Change{
+func (b *newLinkBody) change() link.Change {
+	c := link.Change{
 		Destination: link.Some(b.Destination),
 		Domain:      b.Domain.given(),
 		Slug:        b.Slug.given(),
@@ -91,19 +52,22 @@ func (b *newLinkBody) change() (link.Change, link.FieldErrors) {
 		Notes:       b.Notes.given(),
 		Tags:        b.Tags.given(),
 		StatusCode:  b.StatusCode.given(),
-		StartsAt:    givenTime(b.StartsAt),
-		ExpiresAt:   givenTime(b.ExpiresAt),
+		StartsAt:    b.StartsAt.sent().pointer(),
+		ExpiresAt:   b.ExpiresAt.sent().pointer(),
 		FallbackURL: b.FallbackURL.given(),
 		Archived:    b.Archived.given(),
 
 		ForwardQuery: forwarding(b.ForwardQuery),
-	}, wrong
+	}
+	options := b.given()
+	options.writeTo(&c)
+	return c
 }
 
 // change turns a merge patch into the domain's words. Null clears a field; a link
 // cannot be without destination, domain and slug.
 func (b *editLinkBody) change() (link.Change, link.FieldErrors) {
-	wrong := b.unsupported()
+	var wrong link.FieldErrors
 	for _, f := range []struct {
 		name string
 		null bool
@@ -112,7 +76,7 @@ func (b *editLinkBody) change() (link.Change, link.FieldErrors) {
 			wrong.Add(f.name, link.CodeRequired, "a link cannot be without it: leave it out to keep it")
 		}
 	}
-	return link.Change{
+	c := link.Change{
 		Destination: b.Destination.given(),
 		Domain:      b.Domain.given(),
 		Slug:        b.Slug.given(),
@@ -120,45 +84,44 @@ func (b *editLinkBody) change() (link.Change, link.FieldErrors) {
 		Notes:       b.Notes.edit(),
 		Tags:        b.Tags.edit(),
 		StatusCode:  b.StatusCode.edit(),
-		StartsAt:    timePointer(b.StartsAt),
-		ExpiresAt:   timePointer(b.ExpiresAt),
+		StartsAt:    b.StartsAt.pointer(),
+		ExpiresAt:   b.ExpiresAt.pointer(),
 		FallbackURL: b.FallbackURL.edit(),
 		Archived:    b.Archived.edit(),
 
 		ForwardQuery: forwarding(b.ForwardQuery),
-	}, wrong
+	}
+	b.writeTo(&c)
+	return c, wrong
 }
 
-// linkView is a link as callers see it. Options that are not supported yet are
-// there with the value that means "off".
+// linkView is a link as callers see it. Options that are off are there with the value
+// that means so.
 type linkView struct {
-	ID           string         `json:"id" format:"uuid" example:"01a22c60-f107-73b4-a642-cb8fa6799a62"`
-	ShortURL     string         `json:"short_url" format:"uri" example:"https://go.example.com/spring/sale"`
-	Domain       string         `json:"domain" example:"go.example.com"`
-	Slug         string         `json:"slug" example:"spring/sale"`
-	Destination  string         `json:"destination" example:"https://example.com/landing"`
-	Title        string         `json:"title" example:"Spring sale"`
-	Tags         []string       `json:"tags" nullable:"false" example:"[\"spring\",\"mail\"]"`
-	Notes        string         `json:"notes" example:"Printed on the flyer"`
-	StatusCode   int            `json:"status_code" enum:"301,302,307,308" example:"302"`
-	StartsAt     *time.Time     `json:"starts_at" nullable:"true" example:"2026-12-01T08:00:00Z"`
-	ExpiresAt    *time.Time     `json:"expires_at" nullable:"true" example:"2027-01-01T00:00:00Z"`
-	FallbackURL  *string        `json:"fallback_url" nullable:"true" example:"https://example.com/over"`
-	Archived     bool           `json:"archived" doc:"An archived link keeps redirecting"`
-	MaxClicks    *int64         `json:"max_clicks" nullable:"true" doc:"Not supported yet: null"`
-	HasPassword  bool           `json:"has_password"`
-	ForwardQuery string         `json:"forward_query" enum:"off,add,visitor_wins,owner_wins"`
-	Rules        []futureOption `json:"rules" nullable:"false"`
-	Variants     []futureOption `json:"variants" nullable:"false"`
-	Version      uint64         `json:"version" minimum:"1" doc:"Counts the link's changes; also its ETag" example:"1"`
-	CreatedAt    time.Time      `json:"created_at" example:"2026-11-30T12:00:00Z"`
-	UpdatedAt    time.Time      `json:"updated_at" example:"2026-11-30T12:00:00Z"`
+	ID           string     `json:"id" format:"uuid" example:"01a22c60-f107-73b4-a642-cb8fa6799a62"`
+	ShortURL     string     `json:"short_url" format:"uri" example:"https://go.example.com/spring/sale"`
+	Domain       string     `json:"domain" example:"go.example.com"`
+	Slug         string     `json:"slug" example:"spring/sale"`
+	Destination  string     `json:"destination" example:"https://example.com/landing"`
+	Title        string     `json:"title" example:"Spring sale"`
+	Tags         []string   `json:"tags" nullable:"false" example:"[\"spring\",\"mail\"]"`
+	Notes        string     `json:"notes" example:"Printed on the flyer"`
+	StatusCode   int        `json:"status_code" enum:"301,302,307,308" example:"302"`
+	StartsAt     *time.Time `json:"starts_at" nullable:"true" example:"2026-12-01T08:00:00Z"`
+	ExpiresAt    *time.Time `json:"expires_at" nullable:"true" example:"2027-01-01T00:00:00Z"`
+	FallbackURL  *string    `json:"fallback_url" nullable:"true" example:"https://example.com/over"`
+	Archived     bool       `json:"archived" doc:"An archived link keeps redirecting"`
+	ForwardQuery string     `json:"forward_query" enum:"off,add,visitor_wins,owner_wins"`
+	OptionsView
+	Version   uint64    `json:"version" minimum:"1" doc:"Counts the link's changes; also its ETag" example:"1"`
+	CreatedAt time.Time `json:"created_at" example:"2026-11-30T12:00:00Z"`
+	UpdatedAt time.Time `json:"updated_at" example:"2026-11-30T12:00:00Z"`
 }
 
 func (a *api) view(l *link.Link) linkView {
 	v := linkView{
 		ID:           l.ID.String(),
-		ShortURL:     a.shortURLs.url(l.Domain.Host, l.Slug),
+		ShortURL:     a.shortURLs.Link(l.Domain.Host, l.Slug),
 		Domain:       l.Domain.Host,
 		Slug:         l.Slug,
 		Destination:  l.Destination,
@@ -170,8 +133,7 @@ func (a *api) view(l *link.Link) linkView {
 		ExpiresAt:    l.ExpiresAt,
 		Archived:     l.Archived,
 		ForwardQuery: string(l.ForwardQuery),
-		Rules:        []futureOption{},
-		Variants:     []futureOption{},
+		OptionsView:  viewOptions(l),
 		Version:      l.Version,
 		CreatedAt:    l.CreatedAt,
 		UpdatedAt:    l.UpdatedAt,

@@ -67,13 +67,17 @@ func RegisterDomains(h huma.API, domains domainStore, log *slog.Logger) {
 type DomainFields struct {
 	HomeURL       field[string] `json:"home_url,omitzero" doc:"Where / leads, with a 302; a neutral page when left out or null" example:"https://example.com/"`
 	FallbackURL   field[string] `json:"fallback_url,omitzero" doc:"Where an unknown slug leads instead of a 404, and an expired link without a fallback of its own instead of a 410, with a 302" example:"https://example.com/not-found"`
+	PreviewPages  field[bool]   `json:"preview_pages,omitzero" doc:"Whether a + behind a slug shows a page that says where the link leads, without a click; true when left out or null" example:"true"`
 	CaseSensitive field[bool]   `json:"case_sensitive,omitzero" doc:"Whether a and A are two slugs; true when left out or null" example:"true"`
 }
 
 func (f *DomainFields) change() link.DomainChange {
-	c := link.DomainChange{HomeURL: f.HomeURL.edit(), FallbackURL: f.FallbackURL.edit(), CaseSensitive: f.CaseSensitive.edit()}
+	c := link.DomainChange{HomeURL: f.HomeURL.edit(), FallbackURL: f.FallbackURL.edit(), CaseSensitive: f.CaseSensitive.edit(), PreviewPages: f.PreviewPages.edit()}
 	if f.CaseSensitive.Null {
 		c.CaseSensitive.Value = true
+	}
+	if f.PreviewPages.Null {
+		c.PreviewPages.Value = true
 	}
 	return c
 }
@@ -111,6 +115,7 @@ type domainView struct {
 	UnicodeHost   string    `json:"unicode_host" example:"bücher.example" doc:"As people read it"`
 	HomeURL       *string   `json:"home_url" nullable:"true"`
 	FallbackURL   *string   `json:"fallback_url" nullable:"true"`
+	PreviewPages  bool      `json:"preview_pages"`
 	CaseSensitive bool      `json:"case_sensitive"`
 	Shared        bool      `json:"shared" doc:"The installation's: every workspace may use it, and none change it"`
 	Version       uint64    `json:"version" minimum:"1" doc:"Counts the domain's changes; also its ETag"`
@@ -120,7 +125,7 @@ type domainView struct {
 
 func viewDomain(d *link.DomainRecord) domainView {
 	v := domainView{
-		ID: d.ID.String(), Host: d.Host, UnicodeHost: d.UnicodeHost(), CaseSensitive: d.CaseSensitive, Shared: d.Shared(),
+		ID: d.ID.String(), Host: d.Host, UnicodeHost: d.UnicodeHost(), PreviewPages: d.PreviewPages, CaseSensitive: d.CaseSensitive, Shared: d.Shared(),
 		Version: d.Version, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt,
 	}
 	if d.HomeURL != "" {

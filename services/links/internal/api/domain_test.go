@@ -11,7 +11,7 @@ func TestTheLifeOfADomain(t *testing.T) {
 	s := newService(t)
 	made := s.send(t, "POST", "/v1/domains", `{"host": " BÜCHER.test.", "home_url": "HTTPS://Example.com/a b", "fallback_url": "https://example.com/404"}`)
 	if made.status != 201 || made.Host != "xn--bcher-kva.test" || made.UnicodeHost != "bücher.test" || made.HomeURL == nil || *made.HomeURL != "https://example.com/a%20b" ||
-		made.FallbackURL == nil || !made.CaseSensitive || made.Shared || made.Version != 1 || made.header.Get("ETag") != `"1"` || made.header.Get("Location") != "/v1/domains/"+made.ID {
+		made.FallbackURL == nil || !made.CaseSensitive || !made.PreviewPages || made.Shared || made.Version != 1 || made.header.Get("ETag") != `"1"` || made.header.Get("Location") != "/v1/domains/"+made.ID {
 		t.Fatalf("got %d %s", made.status, made.raw)
 	}
 	path := "/v1/domains/" + made.ID
@@ -36,7 +36,14 @@ func TestTheLifeOfADomain(t *testing.T) {
 	if a := patch(`{"case_sensitive": null}`, 200, ""); !a.CaseSensitive {
 		t.Errorf("got %s", a.raw)
 	}
+	if a := patch(`{"preview_pages": false}`, 200, ""); a.PreviewPages || a.Version != 5 {
+		t.Errorf("got %s", a.raw)
+	}
+	if a := patch(`{"preview_pages": null}`, 200, ""); !a.PreviewPages {
+		t.Errorf("got %s", a.raw)
+	}
 	for text, wrong := range map[string]string{
+		`{"preview_pages": 1}`:                      "preview_pages:invalid",
 		`{"host": "other.test"}`:                    "host:unknown",
 		`{"home_url": "ftp://x.test"}`:              "home_url:not_allowed",
 		`{"home_url": "https://BÜCHER.test/x"}`:     "home_url:own_domain",

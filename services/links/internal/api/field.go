@@ -45,6 +45,22 @@ func (f field[T]) given() link.Optional[T] {
 	return link.Optional[T]{Set: f.Sent && !f.Null, Value: f.Value}
 }
 
+// pointer is edit for a field that has a state without value: null is nil.
+func (f field[T]) pointer() link.Optional[*T] {
+	if !f.Sent || f.Null {
+		return link.Optional[*T]{Set: f.Sent}
+	}
+	return link.Some(&f.Value)
+}
+
+// sent is the field, or as if it had been left out when it was null.
+func (f field[T]) sent() field[T] {
+	if f.Null {
+		return field[T]{}
+	}
+	return f
+}
+
 // optionalParam is a query parameter whose absence is not its zero value.
 type optionalParam[T any] struct {
 	Value T

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/pgtest"
 	"github.com/linkstream/linkstream/services/internal/testproc"
@@ -23,7 +24,9 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
+	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
+	"github.com/linkstream/linkstream/services/links/internal/unlock"
 )
 
 func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(pgtest.Main(m))) }
@@ -57,7 +60,7 @@ func newService(tb testing.TB) *service {
 	mux := http.NewServeMux()
 	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
 	idempotency.New(s.store, ring(tb), log).Use(document)
-	api.Register(document, s.store, &link.Rules{}, api.ShortURLs{Scheme: "https"}, log)
+	api.Register(document, s.store, unlock.New(s.store, password.New(cheap(), 2), ring(tb)), &link.Rules{}, address.URLs{Scheme: "https"}, log)
 	api.RegisterDomains(document, s.store, log)
 	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
 	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
@@ -76,7 +79,7 @@ func ring(tb testing.TB) *keyring.Keyring {
 }
 
 // cheap makes argon2id fast: its cost is not what these tests are about.
-func cheap() account.Params { return account.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
+func cheap() password.Params { return password.Params{Time: 1, MemoryKiB: 64, Threads: 1} }
 
 // workspace makes a workspace and returns a key with all scopes.
 func (s *service) workspace(tb testing.TB, name string) string {
@@ -129,6 +132,7 @@ type answer struct {
 	UnicodeHost   string  `json:"unicode_host"`
 	HomeURL       *string `json:"home_url"`
 	CaseSensitive bool    `json:"case_sensitive"`
+	PreviewPages  bool    `json:"preview_pages"`
 	Shared        bool
 
 	Data       []struct{ ID, Slug, Name, Email, Host string }

@@ -91,10 +91,10 @@ func TestBadKeysAreRefused(t *testing.T) {
 		}
 	}
 	refuse(`{}`, "name:required scopes:required")
-	refuse(`{"name": "", "scopes": []}`, "name:invalid scopes:invalid")
+	refuse(`{"name": "", "scopes": []}`, "name:required scopes:required")
 	refuse(`{"name": " ", "scopes": ["links:read"]}`, "name:required")
 	refuse(`{"name": "a\u0000", "scopes": ["links:read"]}`, "name:invalid")
-	refuse(`{"name": "`+strings.Repeat("x", 201)+`", "scopes": ["links:read"]}`, "name:invalid")
+	refuse(`{"name": "`+strings.Repeat("x", 201)+`", "scopes": ["links:read"]}`, "name:too_long")
 	refuse(`{"name": "n", "scopes": ["everything"]}`, "scopes[0]:invalid")
 	refuse(`{"name": "n", "scopes": ["admin"], "rate_limit": {"capacity": 0, "refill_per_second": 0}}`, "rate_limit.capacity:invalid rate_limit.refill_per_second:invalid")
 	refuse(`{"name": "n", "scopes": ["admin"], "rate_limit": {"capacity": 1000000, "refill_per_second": 0.000001}}`, "rate_limit:invalid")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/internal/qrcode"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
@@ -38,6 +39,7 @@ func told(err error) *httpapi.Problem {
 		invalid link.FieldErrors
 		wrong   account.WrongError
 		inUse   *link.DomainInUseError
+		drawing qrcode.FieldErrors
 	)
 	switch {
 	case errors.As(err, &invalid):
@@ -50,6 +52,12 @@ func told(err error) *httpapi.Problem {
 		fields := make([]httpapi.FieldError, len(wrong))
 		for i, f := range wrong {
 			fields[i] = httpapi.FieldError(f)
+		}
+		return httpapi.Invalid(fields...)
+	case errors.As(err, &drawing):
+		fields := make([]httpapi.FieldError, len(drawing))
+		for i, f := range drawing {
+			fields[i] = httpapi.FieldError{Field: f.Field, Code: string(f.Code), Detail: f.Detail}
 		}
 		return httpapi.Invalid(fields...)
 	case errors.As(err, &inUse):

@@ -11,13 +11,14 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/linkoption"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
 // Changed is the link's whole state after a mutation of the given kind.
 // changed_at is the link's UpdatedAt.
 func Changed(l *link.Link, kind eventspb.LinkChanged_Kind) *eventspb.LinkChanged {
-	return &eventspb.LinkChanged{
+	ev := &eventspb.LinkChanged{
 		LinkId:      l.ID.UUID[:],
 		WorkspaceId: l.WorkspaceID[:],
 		Address:     address(l.Address()),
@@ -39,7 +40,21 @@ func Changed(l *link.Link, kind eventspb.LinkChanged_Kind) *eventspb.LinkChanged
 
 		CreatedAt: timestamppb.New(l.CreatedAt),
 		UpdatedAt: timestamppb.New(l.UpdatedAt),
+
+		Disabled:       l.Disabled,
+		MaxClicks:      uint64(l.MaxClicks), //nolint:gosec // never negative
+		MaxClicksSince: l.MaxClicksSince,
+		Rules:          linkoption.RulesEvent(l.Options.Rules),
+		Split:          l.Options.Split.Event(),
+		ForwardPath:    l.Options.ForwardPath,
+		Utm:            l.Options.UTM.Event(),
+		Preview:        l.Options.Preview.Event(),
 	}
+	if l.Password.IsSet() {
+		// The hash stays here: whoever has the changelog could try all the words there are.
+		ev.Password = &eventspb.Password{UnlockKey: l.Password.UnlockKey}
+	}
+	return ev
 }
 
 func forwardQuery(f link.ForwardQuery) eventspb.LinkChanged_ForwardQuery {

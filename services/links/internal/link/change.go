@@ -2,9 +2,13 @@ package link
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/linkstream/linkstream/services/internal/address"
+	"github.com/linkstream/linkstream/services/internal/linkoption"
 )
 
 // Limits of the descriptive fields, in characters.
@@ -51,8 +55,13 @@ type Change struct {
 	ExpiresAt   Optional[*time.Time]
 	FallbackURL Optional[string]
 	Archived    Optional[bool]
+	Disabled    Optional[bool]
+	// MaxClicks nil means no limit, Password nil none.
+	MaxClicks Optional[*int64]
+	Password  Optional[*string]
 
 	ForwardQuery Optional[ForwardQuery]
+	Options      OptionsChange
 }
 
 // Checked is a change whose every field fits the rules and is in the form that is
@@ -61,6 +70,8 @@ type Checked struct {
 	change Change
 	// hosts are those of the targets, by field.
 	hosts map[string]string
+	// password is what is stored of the one that is given.
+	password Password
 }
 
 // Domain is the host in normal form, if the change names one.
@@ -77,6 +88,26 @@ func (c *Checked) Hosts() map[string]string { return c.hosts }
 type Rules struct {
 	// Schemes are those of targets that are allowed beyond http and https.
 	Schemes []string
+	// LocalNames are hosts that mean the default domain at an edge that is asked by them
+	// (localhost, 127.0.0.1), LocalPorts the ports of such edges: together they are own
+	// short domains.
+	LocalNames []string
+	LocalPorts []int
+}
+
+// own says whether a target leads to an edge by one of its local names.
+func (r *Rules) own(target destination) bool {
+	port, err := strconv.Atoi(target.port)
+	return err == nil && slices.Contains(r.LocalPorts, port) &&
+		slices.ContainsFunc(r.LocalNames, func(name string) bool { return address.Host(bracketed(name)) == target.host })
+}
+
+// bracketed is an IPv6 address as URLs have it, and any other host as it is.
+func bracketed(host string) string {
+	if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
+		return "[" + host + "]"
+	}
+	return host
 }
 
 // CheckNew checks a change that makes a link: a destination is needed.
@@ -108,12 +139,18 @@ func (r *Rules) check(c Change, wrong FieldErrors) (*Checked, error) {
 	if c.Destination.Set {
 		target, err := parseDestination(c.Destination.Value, r.Schemes)
 		wrong.addErr("destination", err)
+		if err == nil && r.own(target) {
+			wrong.Add("destination", CodeOwnDomain, "the URL leads to a short domain of this service")
+		}
 		c.Destination.Value = target.url
 		checked.hosts["destination"] = target.host
 	}
 	if c.FallbackURL.Set && c.FallbackURL.Value != "" {
 		target, err := parseDestination(c.FallbackURL.Value, r.Schemes)
 		wrong.addErr("fallback_url", err)
+		if err == nil && r.own(target) {
+			wrong.Add("fallback_url", CodeOwnDomain, "the URL leads to a short domain of this service")
+		}
 		c.FallbackURL.Value = target.url
 		checked.hosts["fallback_url"] = target.host
 	}
@@ -132,6 +169,12 @@ func (r *Rules) check(c Change, wrong FieldErrors) (*Checked, error) {
 	if c.ForwardQuery.Set && !c.ForwardQuery.Value.known() {
 		wrong.Add("forward_query", CodeInvalid, "it must be off, add, visitor_wins or owner_wins")
 	}
+	if n := c.MaxClicks.Value; n != nil && (*n < 1 || *n > linkoption.MaxClicks) {
+		wrong.Add("max_clicks", CodeInvalid, "the limit is a number from 1 to 1,000,000,000,000; null means none")
+	}
+	c.Options.check(r.target(checked.hosts), &wrong)
+	checkTime("variants_end_at", &c.Options.VariantsEndAt, &wrong)
+	wrong.addErr("password", checkPassword(c.Password.Value))
 	checkTime("starts_at", &c.StartsAt, &wrong)
 	checkTime("expires_at", &c.ExpiresAt, &wrong)
 	checked.change = c
@@ -186,7 +229,7 @@ func checkTime(field string, o *Optional[*time.Time], wrong *FieldErrors) {
 }
 
 // Apply writes the checked fields to the link, except domain and slug, which need
-// the store. It fails when the outcome as a whole is wrong.
+// the store and are there already. It fails when the outcome as a whole is wrong.
 func (c *Checked) Apply(l *Link) error {
 	c.change.Destination.assign(&l.Destination)
 	c.change.Title.assign(&l.Title)
@@ -198,11 +241,41 @@ func (c *Checked) Apply(l *Link) error {
 	c.change.FallbackURL.assign(&l.FallbackURL)
 	c.change.ForwardQuery.assign(&l.ForwardQuery)
 	c.change.Archived.assign(&l.Archived)
+	c.change.Disabled.assign(&l.Disabled)
+	c.applyLimit(l)
+	if err := c.applyPassword(l); err != nil {
+		return err
+	}
+	if err := c.change.Options.apply(&l.Options); err != nil {
+		return err
+	}
+	if c.change.Options.ForwardPath.Set || c.change.Slug.Set {
+		var wrong FieldErrors
+		wrong.addOptions(linkoption.CheckForwardPath(l.Slug, l.Options.ForwardPath))
+		if err := wrong.Err(); err != nil {
+			return err
+		}
+	}
 	timesNamed := c.change.StartsAt.Set || c.change.ExpiresAt.Set
 	if timesNamed && l.StartsAt != nil && l.ExpiresAt != nil && !l.StartsAt.Before(*l.ExpiresAt) {
 		return FieldErrors{{Field: "expires_at", Code: CodeInvalid, Detail: "expires_at must be after starts_at"}}
 	}
 	return nil
+}
+
+// applyLimit notes where counting begins: at the version that the change is about to
+// make. A limit that is raised or lowered goes on counting.
+func (c *Checked) applyLimit(l *Link) {
+	switch limit := c.change.MaxClicks; {
+	case !limit.Set:
+	case limit.Value == nil:
+		l.MaxClicks, l.MaxClicksSince = 0, 0
+	default:
+		if l.MaxClicks == 0 {
+			l.MaxClicksSince = l.Version + 1
+		}
+		l.MaxClicks = *limit.Value
+	}
 }
 
 // Same says whether two states of a link look the same to its owner, so that
@@ -211,7 +284,9 @@ func Same(a, b *Link) bool {
 	return a.Domain.ID == b.Domain.ID && a.Slug == b.Slug && a.Destination == b.Destination &&
 		a.Title == b.Title && a.Notes == b.Notes && slices.Equal(a.Tags, b.Tags) &&
 		a.StatusCode == b.StatusCode && sameTime(a.StartsAt, b.StartsAt) && sameTime(a.ExpiresAt, b.ExpiresAt) &&
-		a.FallbackURL == b.FallbackURL && a.ForwardQuery == b.ForwardQuery && a.Archived == b.Archived
+		a.FallbackURL == b.FallbackURL && a.ForwardQuery == b.ForwardQuery && a.Archived == b.Archived &&
+		a.Disabled == b.Disabled && a.MaxClicks == b.MaxClicks && a.Password.Hash == b.Password.Hash &&
+		sameOptions(&a.Options, &b.Options)
 }
 
 func sameTime(a, b *time.Time) bool {

@@ -51,6 +51,8 @@ type DomainRecord struct {
 	// HomeURL is where / leads, FallbackURL where an unknown slug leads, and an expired
 	// link that has no fallback of its own. Empty means nowhere.
 	HomeURL, FallbackURL string
+	// PreviewPages says whether a + behind a slug shows where the link leads.
+	PreviewPages bool
 	// Version counts this domain's changes from 1.
 	Version              uint64
 	CreatedAt, UpdatedAt time.Time
@@ -87,6 +89,7 @@ type DomainChange struct {
 	Host                 Optional[string]
 	HomeURL, FallbackURL Optional[string]
 	CaseSensitive        Optional[bool]
+	PreviewPages         Optional[bool]
 }
 
 // CheckedDomain is a change whose every field fits the rules. Only Rules makes one.
@@ -116,11 +119,12 @@ func (c *CheckedDomain) Apply(d *DomainRecord) {
 	c.change.HomeURL.assign(&d.HomeURL)
 	c.change.FallbackURL.assign(&d.FallbackURL)
 	c.change.CaseSensitive.assign(&d.CaseSensitive)
+	c.change.PreviewPages.assign(&d.PreviewPages)
 }
 
 // SameDomain says whether two states of a domain look the same to its owner.
 func SameDomain(a, b *DomainRecord) bool {
-	return a.HomeURL == b.HomeURL && a.FallbackURL == b.FallbackURL && a.CaseSensitive == b.CaseSensitive
+	return a.HomeURL == b.HomeURL && a.FallbackURL == b.FallbackURL && a.CaseSensitive == b.CaseSensitive && a.PreviewPages == b.PreviewPages
 }
 
 // CheckNewDomain checks a change that makes a domain: a host is needed.

@@ -14,12 +14,12 @@ const (
 	CodeRequired      Code = "required"
 	CodeInvalid       Code = "invalid"
 	CodeTooLong       Code = "too_long"
+	CodeTooShort      Code = "too_short"
 	CodeTooMany       Code = "too_many"
 	CodeReserved      Code = "reserved"
 	CodeNotAllowed    Code = "not_allowed"
 	CodeUnknownDomain Code = "unknown_domain"
 	CodeOwnDomain     Code = "own_domain"
-	CodeNotSupported  Code = "not_supported"
 )
 
 // FieldError is what is wrong with one field.

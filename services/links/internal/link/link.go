@@ -54,6 +54,15 @@ type Link struct {
 	// ForwardQuery is what becomes of the query that a visitor brings along.
 	ForwardQuery ForwardQuery
 	Archived     bool
+	// Disabled links answer as if they were over.
+	Disabled bool
+	// MaxClicks is how many redirects the link gives in all; 0 for no limit.
+	// MaxClicksSince is the version at which it got a limit while it had none: edges
+	// count anew from there, and at no other change.
+	MaxClicks      int64
+	MaxClicksSince uint64
+	Password       Password
+	Options        Options
 	// Version counts this link's mutations from 1. Revision grows with every
 	// change of an address, whichever link it belongs to.
 	Version, Revision uint64

@@ -1,8 +1,8 @@
 // Package origin answers edges that found a link in no cache, from the database.
 //
 // It promises the link's whole state with its revision, as the changelog would
-// carry it, so that the answer of a slow look-up can be told from a newer record.
-// It refuses to answer for a database that is away: an edge gets the code
+// carry it, so that the answer of a slow look-up can be told from a newer record; and
+// that a password never leaves it, nor what is stored of one. It refuses to answer for a database that is away: an edge gets the code
 // unavailable, never "no such link".
 package origin
 
@@ -26,16 +26,17 @@ type resolver interface {
 
 // Service is the OriginService.
 type Service struct {
-	originv1connect.UnimplementedOriginServiceHandler // VerifyPassword is to come
-
-	links resolver
-	log   *slog.Logger
+	links     resolver
+	passwords verifier
+	log       *slog.Logger
 }
 
 var _ originv1connect.OriginServiceHandler = (*Service)(nil)
 
-// New returns the OriginService over the store of links.
-func New(links resolver, log *slog.Logger) *Service { return &Service{links: links, log: log} }
+// New returns the OriginService over the store of links and their passwords.
+func New(links resolver, passwords verifier, log *slog.Logger) *Service {
+	return &Service{links: links, passwords: passwords, log: log}
+}
 
 // Resolve returns the link at the address; the answer has none when nothing lives
 // there. The kind is created for a link at version 1, else updated.

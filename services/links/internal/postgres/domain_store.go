@@ -14,7 +14,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
-const domainColumns = `id, host, case_sensitive, workspace_id, home_url, fallback_url, version, created_at, updated_at`
+const domainColumns = `id, host, case_sensitive, workspace_id, home_url, fallback_url, preview_pages, version, created_at, updated_at`
 
 // A workspace sees its own domains and those that all share.
 const selectDomains = `SELECT ` + domainColumns + ` FROM domains WHERE (workspace_id IS NULL OR workspace_id = $1)`
@@ -24,7 +24,7 @@ func scanDomain(row pgx.CollectableRow) (link.DomainRecord, error) {
 		d     link.DomainRecord
 		owner *uuid.UUID
 	)
-	err := row.Scan(&d.ID, &d.Host, &d.CaseSensitive, &owner, &d.HomeURL, &d.FallbackURL, &d.Version, &d.CreatedAt, &d.UpdatedAt)
+	err := row.Scan(&d.ID, &d.Host, &d.CaseSensitive, &owner, &d.HomeURL, &d.FallbackURL, &d.PreviewPages, &d.Version, &d.CreatedAt, &d.UpdatedAt)
 	if owner != nil {
 		d.WorkspaceID = *owner
 	}
@@ -55,14 +55,14 @@ func (s *Store) MakeDomain(ctx context.Context, n link.NewDomain) (made *link.Do
 				return nil
 			}
 		}
-		d := link.DomainRecord{Domain: link.Domain{ID: n.ID, Host: n.Checked.Host(), CaseSensitive: true}, WorkspaceID: n.WorkspaceID}
+		d := link.DomainRecord{Domain: link.Domain{ID: n.ID, Host: n.Checked.Host(), CaseSensitive: true}, WorkspaceID: n.WorkspaceID, PreviewPages: true}
 		n.Checked.Apply(&d)
 		if err := checkTargets(ctx, tx, d.Host, n.Checked); err != nil {
 			return err
 		}
-		made, err = oneDomain(ctx, tx, `INSERT INTO domains (id, host, case_sensitive, workspace_id, home_url, fallback_url, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp(), clock_timestamp()) RETURNING `+domainColumns,
-			d.ID, d.Host, d.CaseSensitive, d.WorkspaceID, d.HomeURL, d.FallbackURL)
+		made, err = oneDomain(ctx, tx, `INSERT INTO domains (id, host, case_sensitive, workspace_id, home_url, fallback_url, preview_pages, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp(), clock_timestamp()) RETURNING `+domainColumns,
+			d.ID, d.Host, d.CaseSensitive, d.WorkspaceID, d.HomeURL, d.FallbackURL, d.PreviewPages)
 		return err
 	})
 	return made, err
@@ -128,8 +128,8 @@ func (s *Store) EditDomain(ctx context.Context, workspace, id uuid.UUID, meant l
 				return err
 			}
 		}
-		edited, err = oneDomain(ctx, tx, `UPDATE domains SET case_sensitive = $2, home_url = $3, fallback_url = $4, version = version + 1, updated_at = clock_timestamp()
-			WHERE id = $1 RETURNING `+domainColumns, id, next.CaseSensitive, next.HomeURL, next.FallbackURL)
+		edited, err = oneDomain(ctx, tx, `UPDATE domains SET case_sensitive = $2, home_url = $3, fallback_url = $4, preview_pages = $5, version = version + 1, updated_at = clock_timestamp()
+			WHERE id = $1 RETURNING `+domainColumns, id, next.CaseSensitive, next.HomeURL, next.FallbackURL, next.PreviewPages)
 		return err
 	})
 	return edited, err
@@ -204,7 +204,7 @@ func checkTargets(ctx context.Context, tx pgx.Tx, host string, c *link.CheckedDo
 func (s *Store) DomainTable(ctx context.Context, since uint64) (*controlv1.DomainTable, error) {
 	// One statement, one snapshot: the revision is that of what is read beside it. With
 	// no domains there is one row without one.
-	rows, err := s.pool.Query(ctx, `SELECT r.revision, d.host, NOT d.case_sensitive, d.home_url, d.fallback_url
+	rows, err := s.pool.Query(ctx, `SELECT r.revision, d.host, NOT d.case_sensitive, d.home_url, d.fallback_url, NOT d.preview_pages
 		FROM domains_revision r LEFT JOIN domains d ON true WHERE r.revision > $1 ORDER BY d.host COLLATE "C"`,
 		min(since, math.MaxInt64))
 	if err != nil {
@@ -214,14 +214,14 @@ func (s *Store) DomainTable(ctx context.Context, since uint64) (*controlv1.Domai
 		table                *controlv1.DomainTable
 		revision             uint64
 		host, home, fallback *string
-		fold                 *bool
+		fold, noPreview      *bool
 	)
-	_, err = pgx.ForEachRow(rows, []any{&revision, &host, &fold, &home, &fallback}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&revision, &host, &fold, &home, &fallback, &noPreview}, func() error {
 		if table == nil {
 			table = &controlv1.DomainTable{Revision: revision}
 		}
 		if host != nil {
-			table.Domains = append(table.Domains, &controlv1.Domain{Host: *host, FoldCase: *fold, HomeUrl: *home, FallbackUrl: *fallback})
+			table.Domains = append(table.Domains, &controlv1.Domain{Host: *host, FoldCase: *fold, HomeUrl: *home, FallbackUrl: *fallback, NoPreview: *noPreview})
 		}
 		return nil
 	})

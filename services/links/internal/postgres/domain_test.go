@@ -105,11 +105,12 @@ func TestTheTableOfDomainsIsToldOnce(t *testing.T) {
 	}
 	all.Wait()
 	// By hand, too.
-	if _, err := w.pool.Exec(t.Context(), `UPDATE domains SET home_url = 'https://home.test/' WHERE host = 'go.test'`); err != nil {
+	if _, err := w.pool.Exec(t.Context(), `UPDATE domains SET home_url = 'https://home.test/', preview_pages = false WHERE host = 'go.test'`); err != nil {
 		t.Fatal(err)
 	}
 	next, err := w.store.DomainTable(t.Context(), first.GetRevision())
-	if err != nil || len(next.GetDomains()) != 10 || next.GetRevision() != first.GetRevision()+9 || next.GetDomains()[0].GetHomeUrl() != "https://home.test/" {
+	if err != nil || len(next.GetDomains()) != 10 || next.GetRevision() != first.GetRevision()+9 || next.GetDomains()[0].GetHomeUrl() != "https://home.test/" ||
+		!next.GetDomains()[0].GetNoPreview() || next.GetDomains()[1].GetNoPreview() {
 		t.Errorf("got %v, %v", next, err)
 	}
 	if _, err := w.pool.Exec(t.Context(), `DELETE FROM domains`); err != nil {

@@ -77,7 +77,10 @@ func lockAndLook(ctx context.Context, tx pgx.Tx, drafts []*draft) (*there, error
 			queueOne(batch, t.made, d, selectLinks+` WHERE l.workspace_id = $1 AND l.id = $2`, d.WorkspaceID, d.ID)
 		}
 		if d.looksForTarget() {
-			q := findQuery(&d.New)
+			q, err := findQuery(&d.New)
+			if err != nil {
+				return nil, err
+			}
 			queueOne(batch, t.found, d, q.text, q.args...)
 		}
 	}
@@ -112,9 +115,20 @@ func queueOne(batch *pgx.Batch, into map[*draft]*link.Link, d *draft, text strin
 
 // findQuery asks for the oldest link of the workspace that has the destination and
 // all given options. It says in SQL what link.Checked.Fits says in Go.
-func findQuery(n *link.New) query {
+func findQuery(n *link.New) (query, error) {
+	q, err := fitting(n, selectLinks)
+	if n.Checked.Given().Password.Set {
+		q.add(` AND l.password_hash IS NOT DISTINCT FROM `, n.Checked.StoredPassword())
+	}
+	q.text += ` ORDER BY l.created_at, l.id LIMIT 1`
+	return q, err
+}
+
+// fitting is findQuery without the password, which no query can compare, and without
+// order.
+func fitting(n *link.New, selected string) (query, error) {
 	g := n.Checked.Given()
-	q := query{text: selectLinks + ` WHERE l.workspace_id = `}
+	q := query{text: selected + ` WHERE l.workspace_id = `}
 	q.add("", n.WorkspaceID)
 	q.add(` AND hashtextextended(l.destination, 0) = hashtextextended(`, g.Destination.Value)
 	q.add(`, 0) AND l.destination = `, g.Destination.Value)
@@ -128,7 +142,8 @@ func findQuery(n *link.New) query {
 		q.add(` AND l.notes = `, g.Notes.Value)
 	}
 	if g.Tags.Set {
-		q.add(` AND l.tags = `, g.Tags.Value)
+		q.add(` AND l.tags @> `, g.Tags.Value)
+		q.add(` AND l.tags <@ `, g.Tags.Value) // in any order
 	}
 	if g.StatusCode.Set {
 		q.add(` AND l.status_code = `, g.StatusCode.Value)
@@ -145,11 +160,8 @@ func findQuery(n *link.New) query {
 	if g.ForwardQuery.Set {
 		q.add(` AND l.forward_query = `, g.ForwardQuery.Value)
 	}
-	if g.Archived.Set {
-		q.add(` AND l.archived = `, g.Archived.Value)
-	}
-	q.text += ` ORDER BY l.created_at, l.id LIMIT 1`
-	return q
+	q.add(` AND l.archived = `, g.Archived.Value)
+	return q, q.addOptions(&g)
 }
 
 // decide writes the outcome of each draft, in order. It returns those to be stored,

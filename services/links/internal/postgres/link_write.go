@@ -34,12 +34,20 @@ func (s *Store) Update(ctx context.Context, workspace uuid.UUID, id link.ID, mea
 			return err
 		}
 		next.Version++
+		options, err := optionsText(&next.Options)
+		if err != nil {
+			return err
+		}
+		limit, since := limitColumns(next)
+		hash, unlockKey := passwordColumns(next)
 		batch := &pgx.Batch{}
 		batch.Queue(`UPDATE links SET domain_id = $2, slug = $3, slug_key = $4, destination = $5, title = $6, notes = $7, tags = $8,
-				status_code = $9, starts_at = $10, expires_at = $11, fallback_url = $12, archived = $13, version = $14, revision = $15, updated_at = $16, forward_query = $17
+				status_code = $9, starts_at = $10, expires_at = $11, fallback_url = $12, archived = $13, version = $14, revision = $15, updated_at = $16, forward_query = $17,
+				disabled = $18, max_clicks = $19, max_clicks_since = $20, password_hash = $21, unlock_key = $22, options = $23
 			WHERE id = $1`,
 			next.ID, next.Domain.ID, next.Slug, next.SlugKey, next.Destination, next.Title, next.Notes, next.Tags,
-			next.StatusCode, next.StartsAt, next.ExpiresAt, next.FallbackURL, next.Archived, next.Version, next.Revision, next.UpdatedAt, next.ForwardQuery)
+			next.StatusCode, next.StartsAt, next.ExpiresAt, next.FallbackURL, next.Archived, next.Version, next.Revision, next.UpdatedAt, next.ForwardQuery,
+			next.Disabled, limit, since, hash, unlockKey, options)
 		ev := changelog.Changed(next, eventspb.LinkChanged_KIND_UPDATED)
 		if current.Domain.ID != next.Domain.ID || current.SlugKey != next.SlugKey {
 			ev = changelog.Moved(next, current.Address())

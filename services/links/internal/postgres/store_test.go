@@ -246,3 +246,30 @@ func TestConnectionsHaveLimits(t *testing.T) {
 		}
 	}
 }
+
+// The release before wrote rows without the columns that have come since.
+func TestRowsOfAnEarlierReleaseAreRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, err := link.NewID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.pool.Exec(t.Context(), `INSERT INTO links (id, workspace_id, domain_id, slug, slug_key, destination, title, notes, tags,
+			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query)
+		SELECT $1, $2, d.id, 's', 's', 'https://e.test/1', '', '', '{}', 302, NULL, NULL, '', false, 1, nextval('link_revision_seq'), now(), now(), 'off'
+		FROM domains d WHERE host = 'go.test'`, id, w.workspace); err != nil {
+		t.Fatal(err)
+	}
+	l, err := w.store.Get(t.Context(), w.workspace, id)
+	if err != nil || l.Disabled || l.MaxClicks != 0 || l.Password.IsSet() || !l.Options.IsZero() {
+		t.Fatalf("got %+v, %v", l, err)
+	}
+	// And one of the next, whose options have members that this one does not know.
+	if _, err := w.pool.Exec(t.Context(), `UPDATE links SET options = '{"forward_path": true, "later": {"a": 1}, "utm": {"source": "s", "later": 1}}' WHERE id = $1`, id); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = w.store.Get(t.Context(), w.workspace, id); err != nil || !l.Options.ForwardPath || l.Options.UTM.Source != "s" {
+		t.Errorf("got %+v, %v", l, err)
+	}
+}

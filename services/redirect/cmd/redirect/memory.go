@@ -2,9 +2,11 @@ package main
 
 import (
 	"math"
+	"os"
 	"runtime/debug"
 
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
+	"github.com/linkstream/linkstream/services/redirect/internal/option"
 )
 
 // workingBytes is for connections, requests, batches under way, and for what has been
@@ -33,5 +35,11 @@ func limitMemory(s settings) {
 
 // memoryLimit is not reached by what is in use, or the collector would never rest.
 func memoryLimit(s settings) int64 {
-	return lookup.Resident(s.L1MaxBytes) + workingBytes
+	limit := lookup.Resident(s.L1MaxBytes) + option.EyesBytes + workingBytes
+	for _, file := range s.placeFiles() {
+		if info, err := os.Stat(file); err == nil {
+			limit += 2 * info.Size() // it is held, and the next one is read beside it
+		}
+	}
+	return limit
 }

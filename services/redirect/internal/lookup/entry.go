@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/redirect/internal/option"
 )
 
 // Source says where an answer came from.
@@ -46,6 +47,8 @@ type Entry struct {
 	Host, Slug string
 	// Found says that a link lives here.
 	Found bool
+	// Program is what the record's options have become; those are not kept.
+	Program option.Program
 
 	key       string
 	epoch     uint64 // of the fill's start
@@ -58,6 +61,25 @@ type Entry struct {
 func newEntry(key string, r linkcache.Record) *Entry {
 	e := &Entry{Record: r, key: key, refresh: math.MaxInt64}
 	e.derive()
+	return e
+}
+
+// unreadable is a flag of no release: the link's options make no sense to this one.
+const unreadable linkcache.Flags = 1 << 14
+
+// newEntry compiles the options, too.
+func (l *Lookup) newEntry(key string, r linkcache.Record) *Entry {
+	if r.Options == "" {
+		return newEntry(key, r)
+	}
+	program, err := option.Compile(r.Options, l.zones)
+	if err != nil {
+		l.log.Warn("the options of a link cannot be read; it is not served", "key", key, "err", err)
+		r.Flags |= unreadable
+	}
+	r.Options = ""
+	e := newEntry(key, r)
+	e.Program = program
 	return e
 }
 

@@ -95,7 +95,7 @@ func (l *Lookup) trustsL2(t int64) bool { return !ending(t, l.lease.Load()) && !
 func (l *Lookup) ask(ctx context.Context, key string, need uint64, from l2Use, trustL2 bool) (answer, error) {
 	if trustL2 {
 		if r, ok := l.readL2(ctx, key, need, from); ok {
-			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
+			return answer{entry: l.newEntry(key, r), source: L2, keep: true}, nil
 		}
 	}
 	// Better an answer that may be old than none. It is kept and not trusted: the next
@@ -103,7 +103,7 @@ func (l *Lookup) ask(ctx context.Context, key string, need uint64, from l2Use, t
 	// for first.
 	old := func() (answer, bool) {
 		r, ok := l.readL2(ctx, key, need, from)
-		return answer{entry: newEntry(key, r), source: Stale, keep: true}, ok && !r.Deleted()
+		return answer{entry: l.newEntry(key, r), source: Stale, keep: true}, ok && !r.Deleted()
 	}
 	if !trustL2 && l.originSilence.silent() && !l.l2Silence.silent() {
 		if a, ok := old(); ok {
@@ -138,7 +138,7 @@ func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64, from l2
 	if entry.Key != key {
 		// The origin found it under another spelling. Invalidations will name that
 		// one, so this one is not kept anywhere.
-		return answer{entry: newEntry(entry.Key, entry.Record), source: Origin}, nil
+		return answer{entry: l.newEntry(entry.Key, entry.Record), source: Origin}, nil
 	}
 	if entry.Record.Revision < need {
 		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, errOldAnswer)
@@ -146,12 +146,12 @@ func (l *Lookup) askOrigin(ctx context.Context, key string, need uint64, from l2
 	if outcome, _ := l.writeL2(ctx, entry); outcome == linkcache.Stale {
 		// Redis has heard of something newer: the origin was read before its commit.
 		if r, ok := l.readL2(ctx, key, max(need, entry.Record.Revision+1), from); ok {
-			return answer{entry: newEntry(key, r), source: L2, keep: true}, nil
+			return answer{entry: l.newEntry(key, r), source: L2, keep: true}, nil
 		}
 		// It was right when it was asked for, and is known to be old now.
-		return answer{entry: newEntry(key, entry.Record), source: Origin}, nil
+		return answer{entry: l.newEntry(key, entry.Record), source: Origin}, nil
 	}
-	return answer{entry: newEntry(key, entry.Record), source: Origin, keep: true}, nil
+	return answer{entry: l.newEntry(key, entry.Record), source: Origin, keep: true}, nil
 }
 
 // readL2 says false for everything that is no answer: nothing there, below need,

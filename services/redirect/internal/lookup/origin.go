@@ -3,6 +3,7 @@ package lookup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -18,9 +19,14 @@ import (
 // visitor is better off with a 503 than with a page that loads for seconds.
 const originTimeout = time.Second
 
+// verifyTimeout bounds a comparison of a password, which takes the origin a tenth of a
+// second and its turn: a few at a time are compared.
+const verifyTimeout = 5 * time.Second
+
 // OriginClient asks the links service, over connections that it keeps.
 type OriginClient struct {
 	rpc  originv1connect.OriginServiceClient
+	slow originv1connect.OriginServiceClient // for what takes the origin a while
 	http *http.Client
 }
 
@@ -32,10 +38,35 @@ func NewOriginClient(baseURL string) *OriginClient {
 	transport.MaxIdleConnsPerHost = originInFlight
 	transport.MaxConnsPerHost = originInFlight
 	client := &http.Client{Transport: transport, Timeout: originTimeout}
+	patient := &http.Client{Transport: transport, Timeout: verifyTimeout}
 	return &OriginClient{
 		rpc:  originv1connect.NewOriginServiceClient(connect.NewClient(connecthttp.NewTransport(client, baseURL))),
+		slow: originv1connect.NewOriginServiceClient(connect.NewClient(connecthttp.NewTransport(patient, baseURL))),
 		http: client,
 	}
+}
+
+// ErrNotCompared says that the origin has not compared a password: it could not, or the
+// link has none any more.
+var ErrNotCompared = errors.New("the password was not compared")
+
+// VerifyPassword has a password compared with that of a link, and returns the key that
+// signs its cookies when it is the right one.
+func (o *OriginClient) VerifyPassword(ctx context.Context, link [16]byte, password string) (key []byte, correct bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	answer, err := o.slow.VerifyPassword(ctx, &originv1.VerifyPasswordRequest{LinkId: link[:], Password: password})
+	if err != nil {
+		if e, ok := errors.AsType[*connect.Error](err); ok {
+			switch e.Code() {
+			case connect.CodeUnavailable, connect.CodeResourceExhausted, connect.CodeNotFound, connect.CodeUnimplemented:
+				return nil, false, fmt.Errorf("%w: %w", ErrNotCompared, err)
+			default:
+			}
+		}
+		return nil, false, err
+	}
+	return answer.GetUnlockKey(), answer.GetCorrect(), nil
 }
 
 // Resolve returns the link at an address, nil when there is none.

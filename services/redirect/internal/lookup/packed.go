@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/redirect/internal/option"
 )
 
 // packed is an entry as L1 holds it: numbers, ids and texts, one after the other in one
@@ -13,7 +14,9 @@ import (
 // any costs a third of that, and a fifth less memory.
 type packed string
 
-// Where things are. Key, destination and fallback follow in this order.
+// Where things are. Key, destination and fallback follow in this order. Those of a link
+// with a title or options are followed by these, and by the lengths of fallback and title:
+// a plain link does not pay for them.
 const (
 	atVersion = 8 * iota
 	atRevision
@@ -30,6 +33,10 @@ const (
 	_
 	atLengths // two bytes each for those of key and destination, for status and flags
 	packedBytes
+
+	// hasMore is a bit of the status: there are a title or options.
+	hasMore   = 1 << 15
+	moreBytes = 8
 )
 
 const (
@@ -56,13 +63,25 @@ func pack(e *Entry) packed {
 	put(atRefresh, uint64(e.refresh))
 	copy(head[atLink:], e.LinkID[:])
 	copy(head[atWorkspace:], e.WorkspaceID[:])
-	put(atLengths, uint64(len(e.key))|uint64(len(e.Destination))<<16|uint64(e.Flags)<<48|uint64(uint16(e.Status))<<32)
+	status, more := uint16(e.Status), len(e.Title)+len(e.Program)
+	if more > 0 {
+		status |= hasMore
+		more += moreBytes
+	}
+	put(atLengths, uint64(len(e.key))|uint64(len(e.Destination))<<16|uint64(e.Flags)<<48|uint64(status)<<32)
 	var b strings.Builder
-	b.Grow(packedBytes + len(e.key) + len(e.Destination) + len(e.Fallback))
+	b.Grow(packedBytes + len(e.key) + len(e.Destination) + len(e.Fallback) + more)
 	b.Write(head[:])
 	b.WriteString(e.key)
 	b.WriteString(e.Destination)
 	b.WriteString(e.Fallback)
+	if more > 0 {
+		b.WriteString(e.Title)
+		b.WriteString(string(e.Program))
+		var tail [moreBytes]byte
+		binary.LittleEndian.PutUint64(tail[:], uint64(len(e.Fallback))|uint64(len(e.Title))<<32)
+		b.Write(tail[:])
+	}
 	return packed(b.String())
 }
 
@@ -94,7 +113,19 @@ func (p packed) unpack(e *Entry) {
 	e.confirmed, e.refresh = int64(p.word(atConfirmed)), int64(p.word(atRefresh))
 	copy(e.LinkID[:], p[atLink:])
 	copy(e.WorkspaceID[:], p[atWorkspace:])
-	e.Status, e.Flags = int(uint16(lengths>>32)), linkcache.Flags(lengths>>48)
+	status := uint16(lengths >> 32)
+	e.Status, e.Flags = int(status&^hasMore), linkcache.Flags(lengths>>48)
 	e.key, e.Destination, e.Fallback = text[:key], text[key:key+destination], text[key+destination:]
+	e.Title, e.Program, e.Options = "", "", ""
+	if status&hasMore != 0 {
+		p.unpackMore(e)
+	}
 	e.derive()
+}
+
+// unpackMore takes title and options off the end of what unpack took for the fallback.
+func (p packed) unpackMore(e *Entry) {
+	lengths, rest := p.word(len(p)-moreBytes), e.Fallback[:len(e.Fallback)-moreBytes]
+	fallback, title := int(uint32(lengths)), int(lengths>>32)
+	e.Fallback, e.Title, e.Program = rest[:fallback], rest[fallback:fallback+title], option.Program(rest[fallback+title:])
 }

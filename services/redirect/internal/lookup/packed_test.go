@@ -31,17 +31,21 @@ func TestNothingOfAnEntryIsLostInMemory(t *testing.T) {
 	}
 	check := func(e *Entry) {
 		t.Helper()
-		got := Entry{Record: linkcache.Record{Fallback: "what the buffer held before"}}
+		got := Entry{Record: linkcache.Record{Fallback: "what the buffer held before", Title: "and", Options: "{}"}, Program: "more"}
 		if pack(e).unpack(&got); got != *e {
 			t.Errorf("%+v came back as %+v", *e, got)
 		}
 	}
+	r.Options = "" // they are compiled
 	e := newEntry(linkcache.Key("s.test", "a"), r)
+	e.Program = "a program"
 	e.epoch, e.filled, e.fresh, e.confirmed, e.refresh = 1, 2, 3, 4, 5
 	check(e)
 	check(unknown(linkcache.Key("s.test", "a"), 7))
 	check(newEntry(linkcache.Key("s.test", "a"), linkcache.Record{Revision: 1<<53 - 1, Flags: linkcache.FlagDeleted, Status: 308}))
 	check(newEntry("no address", linkcache.Record{}))
+	check(newEntry("k", linkcache.Record{Destination: "d", Title: "a title alone"}))
+	check(&Entry{Program: "a program alone", key: "k"})
 	check(newEntry("", linkcache.Record{Destination: strings.Repeat("x", 1<<16-1)}))
 
 	c, err := newL1(1<<20, 0)

@@ -1,6 +1,7 @@
 package redirect
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -11,37 +12,31 @@ import (
 	"github.com/linkstream/linkstream/services/redirect/internal/target"
 )
 
-// link answers for an entry. What leads to a target is a click, if it is followed.
-func (w *worker) link(req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, ask *asked) {
-	millis, query := req.Time.UnixMilli(), ask.query
+// link answers for an entry. What leads to a target is a click, if it is followed. It
+// says false, and has done nothing, when others have to be asked and waits is false. The
+// order is that of adr/0013.
+func (w *worker) link(ctx context.Context, req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, ask *asked, waits bool) bool {
+	millis := req.Time.UnixMilli()
 	switch timing := w.timing[source]; {
+	case ask.post && (!e.Found || e.Flags&linkcache.FlagPassword == 0):
+		w.wrongMethod(res)
 	case !e.Found:
 		w.unknown(res, timing, ask.fallback)
 	case e.Flags&^linkcache.KnownFlags != 0:
 		w.unavailable(res, noIndex+timing)
+	case e.Flags&linkcache.FlagDisabled != 0:
+		w.over(req, res, e, ask, timing)
 	case e.StartsAt != 0 && millis < e.StartsAt:
 		w.notStarted(res, timing)
-	case e.ExpiresAt == 0 || millis < e.ExpiresAt:
-		// A browser that kept the redirect would follow it past the link's end.
-		ending := e.ExpiresAt != 0 && e.ExpiresAt-millis < permanentFor.Milliseconds()
-		redirect(res, e.Status, timing, ending)
-		if mode := forwarding(e.Flags); mode == target.Off {
-			res.Header("Location", e.Destination)
-		} else {
-			w.location = target.Append(w.location[:0], e.Destination, query, mode)
-			res.HeaderBytes("Location", w.location)
-		}
-		res.Empty()
-		w.click(req, res, e, ask)
-	case e.Fallback != "":
-		redirectTo(res, e.Fallback, timing)
-		w.click(req, res, e, ask)
-	case ask.fallback != "":
-		redirectTo(res, ask.fallback, timing)
-		w.click(req, res, e, ask)
+	case e.ExpiresAt != 0 && millis >= e.ExpiresAt:
+		w.over(req, res, e, ask, timing)
+	case e.Flags&decided != 0:
+		return w.optional(ctx, req, res, e, ask, timing, waits)
 	default:
-		w.gone(res, timing)
+		ask.target = e.Destination
+		w.follow(req, res, e, ask, timing, false)
 	}
+	return true
 }
 
 // redirectTo is a whole redirect for now: no browser keeps it.
@@ -86,10 +81,6 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 	if !req.Is(http.MethodGet) {
 		return
 	}
-	purpose := req.SecPurpose
-	if len(purpose) == 0 {
-		purpose = req.Purpose
-	}
 	c := events.Click{
 		TimeUnixMicro:  req.Time.UnixMicro(),
 		WorkspaceID:    e.WorkspaceID,
@@ -104,8 +95,10 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 		Referrer:       cut(req.Referer, events.MaxReferrer),
 		AcceptLanguage: cut(req.AcceptLanguage, events.MaxAcceptLanguage),
 		Query:          cut(ask.query, events.MaxQuery),
-		Purpose:        cut(purpose, events.MaxPurpose),
-		TargetQuery:    campaignOf(e.Destination),
+		Purpose:        cut(purpose(req), events.MaxPurpose),
+		TargetQuery:    campaignOf(ask.target),
+		Rule:           ask.rule,
+		Variant:        ask.variant,
 	}
 	if ask.scanned {
 		c.Source = sourceQR
@@ -120,6 +113,13 @@ func (w *worker) click(req *http1.Request, res *http1.Response, e *lookup.Entry,
 		c.Address = room[:]
 	}
 	w.batch.Add(&c)
+}
+
+func purpose(req *http1.Request) []byte {
+	if len(req.SecPurpose) > 0 {
+		return req.SecPurpose
+	}
+	return req.Purpose
 }
 
 // campaignOf is the query of a target that names a campaign, which the click keeps:

@@ -2,15 +2,20 @@ package redirect
 
 import (
 	"context"
+	"log/slog"
 	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/linkstream/linkstream/services/internal/address"
+	"github.com/linkstream/linkstream/services/internal/place"
+	"github.com/linkstream/linkstream/services/internal/ratelimit"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/domains"
+	"github.com/linkstream/linkstream/services/redirect/internal/limit"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
+	"github.com/linkstream/linkstream/services/redirect/internal/option"
 	"github.com/linkstream/linkstream/services/redirect/internal/page"
 )
 
@@ -53,6 +58,14 @@ type Settings struct {
 	ServerTiming   bool
 	ShortURLs      address.URLs // as QR codes have them
 	Region, Edge   string
+
+	// Eyes tell visitors apart, by agents and places: nil for those without places.
+	Eyes *option.Eyes
+	// Counter counts the redirects of links with a limit. Without it they have none.
+	Counter *limit.Counter
+	// Passwords compares passwords, and Unlocking says what follows.
+	Passwords passwords
+	Unlocking Unlocking
 }
 
 // Handler answers requests. The look-up and the clicks are concrete types, because
@@ -75,6 +88,12 @@ type Handler struct {
 	urls     address.URLs
 	drawing  chan struct{} // holds a token while a QR code is drawn
 	metrics  metrics
+
+	eyes      *option.Eyes
+	counter   *limit.Counter
+	passwords passwords
+	guesses   guesses
+	unlocking Unlocking
 }
 
 // New returns a handler.
@@ -95,7 +114,22 @@ func New(found *lookup.Lookup, log *clicks.Log, table *domains.Table, source lin
 		urls:     settings.ShortURLs,
 		drawing:  make(chan struct{}, 1),
 		metrics:  newMetrics(registry),
+
+		eyes:      settings.Eyes,
+		counter:   settings.Counter,
+		passwords: settings.Passwords,
+		unlocking: settings.Unlocking,
 	}
+	if h.eyes == nil {
+		h.eyes = option.NewEyes(&place.Files{}, found.Zones())
+	}
+	if h.counter == nil {
+		h.counter = limit.New(nil, registry)
+	}
+	if h.unlocking.Limiter == nil {
+		h.unlocking.Limiter = ratelimit.New(nil, ratelimit.Timeout, registry, slog.New(slog.DiscardHandler))
+	}
+	h.guesses = newGuesses(h.unlocking.Limiter)
 	for _, name := range settings.LocalNames {
 		h.local[address.Host(name)] = struct{}{}
 	}

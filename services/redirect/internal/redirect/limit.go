@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/linkstream/linkstream/services/internal/ratelimit"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/throttle"
 )
@@ -26,16 +27,8 @@ type limiter struct {
 }
 
 func newLimiter(limit Limit, registry prometheus.Registerer) limiter {
-	counter := func(name, help string) prometheus.Counter {
-		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"policy"})
-		registry.MustRegister(vec)
-		return vec.WithLabelValues("edge")
-	}
-	l := limiter{
-		exempt:   limit.Exempt,
-		allowed:  counter("ratelimit_allowed_total", "Requests that a limit let in."),
-		rejected: counter("ratelimit_rejected_total", "Requests that a limit refused."),
-	}
+	allowed, rejected := ratelimit.Decisions(registry)
+	l := limiter{exempt: limit.Exempt, allowed: allowed.WithLabelValues("edge"), rejected: rejected.WithLabelValues("edge")}
 	if limit.Rate > 0 {
 		l.table = throttle.New(limit.Rate, limit.Burst, time.Now())
 	}

@@ -35,6 +35,8 @@ func (w *worker) look(ctx context.Context, res *http1.Response, e *lookup.Entry,
 		w.unknown(res, timing, "")
 	case e.Flags&^linkcache.KnownFlags != 0:
 		w.unavailable(res, noIndex+timing)
+	case e.Flags&linkcache.FlagDisabled != 0:
+		w.gone(res, timing)
 	case e.StartsAt != 0 && millis < e.StartsAt:
 		w.notStarted(res, timing)
 	case e.ExpiresAt != 0 && millis >= e.ExpiresAt:

@@ -24,7 +24,7 @@ func newMonitors(names []string) *monitors {
 			lower[i] = lowered(c)
 		}
 		m.names = append(m.names, string(lower))
-		three := place(lower[0], lower[1], lower[2])
+		three := slot(lower[0], lower[1], lower[2])
 		m.begins[three/64] |= 1 << (three % 64)
 	}
 	return m
@@ -34,7 +34,7 @@ func newMonitors(names []string) *monitors {
 func (m *monitors) match(agent []byte) bool {
 	agent = agent[:min(len(agent), agentRead)]
 	for i := 2; i < len(agent); i++ {
-		three := place(agent[i-2], agent[i-1], agent[i])
+		three := slot(agent[i-2], agent[i-1], agent[i])
 		if m.begins[three/64]&(1<<(three%64)) != 0 && m.at(agent[i-2:]) {
 			return true
 		}
@@ -63,9 +63,9 @@ func begins(agent []byte, name string) bool {
 	return true
 }
 
-// place is that of three bytes in the table: five bits of each, which are the same for
+// slot is that of three bytes in the table: five bits of each, which are the same for
 // a letter in both cases.
-func place(a, b, c byte) uint { return uint(a&31)<<10 | uint(b&31)<<5 | uint(c&31) }
+func slot(a, b, c byte) uint { return uint(a&31)<<10 | uint(b&31)<<5 | uint(c&31) }
 
 func lowered(c byte) byte {
 	if 'A' <= c && c <= 'Z' {

@@ -11,6 +11,7 @@ import (
 	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
+	"github.com/linkstream/linkstream/services/redirect/internal/option"
 )
 
 // worker answers requests, one at a time. What it needs for one it keeps for the next.
@@ -23,23 +24,25 @@ type worker struct {
 	batch clicks.Batch
 
 	location []byte // of a link that forwards its visitors' query
+
+	senses *option.Senses
+	who    option.Visitor // of a link with options
 }
 
 // Worker implements http1.Handler.
-func (h *Handler) Worker() http1.Worker { return &worker{Handler: h} }
+func (h *Handler) Worker() http1.Worker { return &worker{Handler: h, senses: h.eyes.Senses()} }
 
 // Answer implements http1.Worker: it answers whatever this process knows by itself.
 func (w *worker) Answer(ctx context.Context, req *http1.Request, res *http1.Response) bool {
 	if w.admits(req, res) {
 		ask, pending := w.route(req, res)
 		if pending {
-			if ask.monitor || ask.strange || ask.view == address.QRCode {
+			if ask.monitor || ask.strange || ask.view == address.QRCode || ask.post {
 				return false
 			}
-			if !w.lookup.Hit(ctx, ask.key, req.Time, &w.entry) {
+			if !w.hit(ctx, req, &ask) || !w.found(ctx, req, res, &w.entry, lookup.L1, &ask, false) {
 				return false
 			}
-			w.found(ctx, req, res, &w.entry, lookup.L1, &ask)
 			w.tally.add(lookup.L1, req.Time)
 			w.metrics.answered(res.Code())
 			return true
@@ -70,23 +73,24 @@ func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Respon
 		// It comes for every link, and would push out those that people visit.
 		find = w.lookup.Probe
 	}
-	e, source, err := find(ctx, ask.key, req.Time)
+	e, source, err := w.search(ctx, req, &ask, find)
 	if err != nil {
 		w.unavailable(res, noIndex)
 	} else {
-		w.found(ctx, req, res, &e, source, &ask)
+		w.found(ctx, req, res, &e, source, &ask, true)
 	}
 	w.tally.add(source, req.Time)
 	w.metrics.answered(res.Code())
 }
 
-// found answers for an entry.
-func (w *worker) found(ctx context.Context, req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, ask *asked) {
+// found answers for an entry. It says false, and has done nothing, when others have to be
+// asked and waits is false.
+func (w *worker) found(ctx context.Context, req *http1.Request, res *http1.Response, e *lookup.Entry, source lookup.Source, ask *asked, waits bool) bool {
 	if ask.view != address.Redirect {
 		w.look(ctx, res, e, source, ask, req.Time)
-		return
+		return true
 	}
-	w.link(req, res, e, source, ask)
+	return w.link(ctx, req, res, e, source, ask, waits)
 }
 
 // Refuse implements http1.Worker: it answers what is no HTTP request.
@@ -108,16 +112,23 @@ type asked struct {
 	monitor    bool
 	strange    bool // the table of domains lacks the host
 	scanned    bool // it came by a QR code
+	post       bool // a form was sent: for links with a password
 	view       address.View
+
+	suffix        []byte // what is asked for beneath the link, from the slash on
+	rule, variant int    // which of the link's chose the target
+	target        string
 }
 
 // route answers what is no look-up, or says what is to be looked up.
 func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pending bool) {
-	if !req.Is(http.MethodGet) && !req.Is(http.MethodHead) {
-		w.page(res, http.StatusMethodNotAllowed, "Allow: GET, HEAD\r\n", w.pages.Method)
-		return a, false
-	}
 	host, path, query := asTarget(req)
+	if !req.Is(http.MethodGet) && !req.Is(http.MethodHead) {
+		if a.post = req.Is(http.MethodPost); !a.post || nowhere(path) {
+			w.wrongMethod(res)
+			return a, false
+		}
+	}
 	name, domain := w.place(host, &a)
 	switch string(path) {
 	case "/", "":
@@ -141,13 +152,36 @@ func (w *worker) route(req *http1.Request, res *http1.Response) (a asked, pendin
 		a.view, a.fallback = view, "" // whoever only looks is led nowhere
 		ok = ok && (view != address.Preview || domain == nil || !domain.NoPreview)
 	}
-	if !ok {
+	switch {
+	case a.post && view != address.Redirect:
+		w.wrongMethod(res)
+		return a, false
+	case ok:
+	case len(name) > 0 && deep(path): // perhaps a link above forwards it
+		key = nil
+	case a.post:
+		w.wrongMethod(res)
+		return a, false
+	default:
 		w.unknown(res, "", a.fallback)
 		return a, false
 	}
 	a.query, a.scanned = address.CutScan(query)
 	a.key, a.monitor = key, w.monitors.match(req.UserAgent)
 	return a, true
+}
+
+// nowhere says whether a path is no link's.
+func nowhere(path []byte) bool {
+	switch string(path) {
+	case "", "/", "/robots.txt", "/favicon.ico":
+		return true
+	}
+	return false
+}
+
+func (w *worker) wrongMethod(res *http1.Response) {
+	w.page(res, http.StatusMethodNotAllowed, "Allow: GET, HEAD\r\n", w.pages.Method)
 }
 
 // place returns a host's normal form, nil for what is no host, and its domain if the

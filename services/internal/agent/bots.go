@@ -1,4 +1,4 @@
-package enrich
+package agent
 
 import (
 	_ "embed"
@@ -13,15 +13,25 @@ var botsFile string
 // patterns fit has the earlier kind.
 func botKinds() []string {
 	return []string{
-		"ai-crawler", "social-preview", "search-engine", "monitoring", "browser-automation", "scanner", "feed-reader",
-		"archiver", "advertising", "academic", "seo", "http-library",
+		"ai-crawler", SocialPreview, "search-engine", "monitoring", Automation, "scanner", "feed-reader",
+		"archiver", "advertising", "academic", "seo", Library,
 	}
 }
 
+// Kinds of the list that are more than a word to some.
+const (
+	// SocialPreview are bots that fetch a page to show a card of it.
+	SocialPreview = "social-preview"
+	// Automation are browsers that a program drives, Library what programs ask with that
+	// somebody wrote for a purpose of their own.
+	Automation = "browser-automation"
+	Library    = "http-library"
+)
+
 // Kinds of bots that no entry of the list tells.
 const (
-	botPrefetch = "prefetch" // a browser, ahead of its person
-	botOther    = "other"    // calls itself a bot
+	Prefetch = "prefetch" // a browser, ahead of its person
+	Other    = "other"    // calls itself a bot
 )
 
 // botTokens is what bots that the list does not know call themselves, in lower case.
@@ -142,15 +152,15 @@ func (m *botMatcher) find(agent string) string {
 }
 
 // findBot is the kind of bot, "" for what may be a person.
-func (t *Tables) findBot(agent, lower string) string {
-	if kind := t.bots.find(agent); kind != "" {
+func (r *Reader) findBot(agent, lower string) string {
+	if kind := r.bots.find(agent); kind != "" {
 		return kind
 	}
 	// A maker of telephones, in the agents of its customers.
 	lower = strings.ReplaceAll(lower, "cubot", "")
 	for _, token := range botTokens() {
 		if strings.Contains(lower, token) {
-			return botOther
+			return Other
 		}
 	}
 	return ""

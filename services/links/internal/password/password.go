@@ -1,4 +1,10 @@
-package account
+// Package password hashes passwords, of users and of links, and checks them.
+//
+// It promises argon2id with a salt of its own for each hash, in PHC form, a bounded
+// number of hashes at a time (each takes megabytes and a core), and that a stored hash
+// which asks for more than we would ever have asked for is refused, not computed. It
+// refuses to say what a good password is: its callers have their own bounds.
+package password
 
 import (
 	"context"
@@ -12,13 +18,6 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Bounds of a password, in bytes. The upper one keeps a megabyte of text from
-// being hashed.
-const (
-	minPassword = 8
-	maxPassword = 1024
-)
-
 // Params are the cost of one argon2id hash.
 type Params struct {
 	Time uint32
@@ -27,9 +26,14 @@ type Params struct {
 	Threads   uint8
 }
 
-// DefaultParams are the second choice of RFC 9106, section 4, for machines that
+// ForUsers are the second choice of RFC 9106, section 4, for machines that
 // do not have 2 GiB for each hash. About 0.1 s on two cores.
-func DefaultParams() Params { return Params{Time: 3, MemoryKiB: 64 << 10, Threads: 4} }
+func ForUsers() Params { return Params{Time: 3, MemoryKiB: 64 << 10, Threads: 4} }
+
+// ForLinks are the first choice of OWASP's password storage cheat sheet with little
+// memory. A link's password is shared by all its visitors and opens one page, and a bulk
+// call sets many of them: about 0.03 s on one core.
+func ForLinks() Params { return Params{Time: 2, MemoryKiB: 19 << 10, Threads: 1} }
 
 // What a PHC string may ask for when it is checked: a row that was tampered with
 // must not make us take all memory.
@@ -38,24 +42,35 @@ const (
 	saltBytes, hashBytes              = 16, 32
 )
 
-// hasher hashes passwords, a few at a time: each takes Params.MemoryKiB.
-type hasher struct {
+// Hasher hashes passwords, a few at a time: each takes Params.MemoryKiB. It is safe for
+// concurrent use.
+type Hasher struct {
 	params Params
 	slots  chan struct{}
 }
 
-func newHasher(params Params, concurrent int) *hasher {
-	return &hasher{params: params, slots: make(chan struct{}, concurrent)}
+// New returns a hasher that computes at most concurrent hashes at the same time; others
+// wait.
+func New(params Params, concurrent int) *Hasher {
+	return &Hasher{params: params, slots: make(chan struct{}, concurrent)}
 }
 
-var errBadHash = errors.New("the stored password hash is not argon2id in PHC form")
+// ErrBadHash says that what is stored is no hash that this package made.
+var ErrBadHash = errors.New("the stored password hash is not argon2id in PHC form")
 
-// hash returns the PHC string of a password with a salt of its own.
-func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+// Hash returns the PHC string of a password with a salt of its own.
+func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltBytes)
 	if _, err := rand.Read(salt); err != nil {
 		return "", fmt.Errorf("reading random bytes: %w", err)
 	}
+	return h.HashSalted(ctx, password, salt)
+}
+
+// HashSalted is Hash with the caller's salt: two who hash the same password without
+// knowing of each other get the same. The salt has 8 bytes at least, and should be one
+// that nobody can foresee.
+func (h *Hasher) HashSalted(ctx context.Context, password string, salt []byte) (string, error) {
 	sum, err := h.run(ctx, password, salt, h.params, hashBytes)
 	if err != nil {
 		return "", err
@@ -65,8 +80,8 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 		b64.EncodeToString(salt), b64.EncodeToString(sum)), nil
 }
 
-// matches says whether the password is the one that was hashed.
-func (h *hasher) matches(ctx context.Context, password, phc string) (bool, error) {
+// Matches says whether the password is the one that was hashed.
+func (h *Hasher) Matches(ctx context.Context, password, phc string) (bool, error) {
 	params, salt, want, err := parsePHC(phc)
 	if err != nil {
 		return false, err
@@ -79,7 +94,7 @@ func (h *hasher) matches(ctx context.Context, password, phc string) (bool, error
 }
 
 // run waits for a free slot as long as the caller does.
-func (h *hasher) run(ctx context.Context, password string, salt []byte, p Params, length uint32) ([]byte, error) {
+func (h *Hasher) run(ctx context.Context, password string, salt []byte, p Params, length uint32) ([]byte, error) {
 	select {
 	case h.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -92,25 +107,18 @@ func (h *hasher) run(ctx context.Context, password string, salt []byte, p Params
 func parsePHC(phc string) (p Params, salt, sum []byte, err error) {
 	parts := strings.Split(phc, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
-		return p, nil, nil, errBadHash
+		return p, nil, nil, ErrBadHash
 	}
 	if n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.MemoryKiB, &p.Time, &p.Threads); err != nil || n != 3 {
-		return p, nil, nil, errBadHash
+		return p, nil, nil, ErrBadHash
 	}
 	if p.Time < 1 || p.Time > maxTime || p.MemoryKiB > maxMemoryKiB || p.Threads < 1 || p.Threads > maxThreads {
-		return p, nil, nil, errBadHash
+		return p, nil, nil, ErrBadHash
 	}
 	salt, err1 := base64.RawStdEncoding.DecodeString(parts[4])
 	sum, err2 := base64.RawStdEncoding.DecodeString(parts[5])
 	if err1 != nil || err2 != nil || len(salt) < 8 || len(sum) < 16 || len(sum) > 64 {
-		return p, nil, nil, errBadHash
+		return p, nil, nil, ErrBadHash
 	}
 	return p, salt, sum, nil
-}
-
-func checkPassword(password string) error {
-	if len(password) < minPassword || len(password) > maxPassword {
-		return fmt.Errorf("a password has %d to %d bytes", minPassword, maxPassword)
-	}
-	return nil
 }

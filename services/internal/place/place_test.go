@@ -1,4 +1,4 @@
-package enrich
+package place
 
 import (
 	"bytes"
@@ -44,10 +44,10 @@ func writePlaces(t *testing.T, path string, entries map[string]mmdbtype.Map) {
 
 func country(code string) mmdbtype.Map { return mmdbtype.Map{"country_code": mmdbtype.String(code)} }
 
-func testPlaces(t *testing.T, paths ...string) (*Places, *finder) {
+func testPlaces(t *testing.T, paths ...string) (*Files, *Finder) {
 	t.Helper()
-	places := OpenPlaces(t.Context(), paths, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	f := newFinder(places, continents())
+	places := Open(t.Context(), paths, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	f := NewFinder(places)
 	return places, &f
 }
 
@@ -68,7 +68,7 @@ func TestPlaces(t *testing.T) {
 	check := func(addr string, want Place) {
 		t.Helper()
 		for range 2 { // read, then remembered
-			if got := f.find(netip.MustParseAddr(addr).AsSlice()); got != want {
+			if got := f.Find(netip.MustParseAddr(addr)); got != want {
 				t.Errorf("%s is %+v, want %+v", addr, got, want)
 			}
 		}
@@ -80,7 +80,7 @@ func TestPlaces(t *testing.T) {
 	check("8.8.8.8", Place{Country: "ZZ"})
 	check("127.0.0.1", Place{})
 	check("::1", Place{})
-	if got := f.find(nil); got != (Place{}) {
+	if got := f.Find(netip.Addr{}); got != (Place{}) {
 		t.Errorf("no address is %+v", got)
 	}
 }
@@ -91,13 +91,19 @@ func TestPlacesAreReadAgain(t *testing.T) {
 	check := func(what, want string) {
 		t.Helper()
 		places.refresh(t.Context())
-		if got := f.find([]byte{81, 2, 69, 1}).Country; got != want {
+		if got := f.Find(netip.MustParseAddr("81.2.69.1")).Country; got != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
 	check("no file", "")
+	if places.Known() {
+		t.Error("places are known without a file")
+	}
 	writePlaces(t, path, map[string]mmdbtype.Map{"81.2.69.0/24": country("DE")})
 	check("it came", "DE")
+	if !places.Known() {
+		t.Error("places are not known with a file")
+	}
 	writePlaces(t, path, map[string]mmdbtype.Map{"81.2.69.0/24": country("FR"), "8.8.4.0/24": country("US")})
 	check("it was replaced", "FR")
 	if err := os.WriteFile(path, []byte("not a database"), 0o600); err != nil {

@@ -1,16 +1,18 @@
-package account
+package password_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/linkstream/linkstream/services/links/internal/password"
 )
 
 func TestPHCStrings(t *testing.T) {
-	h := newHasher(Params{Time: 1, MemoryKiB: 64, Threads: 1}, 1)
-	check := func(password, phc string, want bool, wantErr error) {
+	h := password.New(password.Params{Time: 1, MemoryKiB: 64, Threads: 1}, 1)
+	check := func(text, phc string, want bool, wantErr error) {
 		t.Helper()
-		got, err := h.matches(t.Context(), password, phc)
+		got, err := h.Matches(t.Context(), text, phc)
 		if got != want || !errors.Is(err, wantErr) {
 			t.Errorf("%s: got %v, %v", phc, got, err)
 		}
@@ -24,13 +26,19 @@ func TestPHCStrings(t *testing.T) {
 		strings.Replace(reference, "m=256", "m=99999999", 1), strings.Replace(reference, "t=2", "t=0", 1), strings.Replace(reference, "p=1", "p=0", 1),
 		strings.Replace(reference, "v=19", "v=16", 1), strings.Replace(reference, "nf65", "!!!!", 1),
 	} {
-		check("password", bad, false, errBadHash)
+		check("password", bad, false, password.ErrBadHash)
 	}
-	one, err1 := h.hash(t.Context(), "password")
-	two, err2 := h.hash(t.Context(), "password")
+	one, err1 := h.Hash(t.Context(), "password")
+	two, err2 := h.Hash(t.Context(), "password")
 	if one == two || err1 != nil || err2 != nil {
 		t.Errorf("two hashes have one salt: %s, %v, %v", one, err1, err2)
 	}
 	check("password", one, true, nil)
 	check("passwore", one, false, nil)
+	three, err1 := h.HashSalted(t.Context(), "password", []byte("eightor+"))
+	four, err2 := h.HashSalted(t.Context(), "password", []byte("eightor+"))
+	if three != four || err1 != nil || err2 != nil {
+		t.Errorf("one salt gives two hashes: %s, %s, %v, %v", three, four, err1, err2)
+	}
+	check("password", three, true, nil)
 }
