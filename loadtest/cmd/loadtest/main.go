@@ -20,7 +20,7 @@ import (
 const skipped = 77
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	err := run(ctx, os.Environ(), os.Args[1:], os.Stdout)
 	if err == nil {

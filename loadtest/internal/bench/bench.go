@@ -181,8 +181,8 @@ func (b *Bench) Skip(why string) error {
 	return nil
 }
 
-// processTime is what this process has used so far.
-func processTime() time.Duration {
+// ProcessTime is what this process has used so far.
+func ProcessTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0

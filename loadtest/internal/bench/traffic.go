@@ -125,7 +125,7 @@ func (b *Bench) Drive(ctx context.Context, t Traffic, script func(ctx context.Co
 		course *load.Course
 		failed error
 	)
-	used := processTime()
+	used := ProcessTime()
 	wg.Go(func() {
 		defer stop() // the script of a load that cannot go on is over
 		course, failed = fleet.Run(sending)
@@ -140,7 +140,7 @@ func (b *Bench) Drive(ctx context.Context, t Traffic, script func(ctx context.Co
 	if failed != nil {
 		return r, fmt.Errorf("sending the load: %w", failed)
 	}
-	b.process += processTime() - used
+	b.process += ProcessTime() - used
 	b.cpu, b.took = b.cpu+course.CPU, b.took+course.Took
 	b.late.Merge(course.Late)
 	b.Result.Generator.Requests += course.Requests

@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"syscall"
 	"time"
 )
 
@@ -46,13 +45,4 @@ func loopback(raw string) error {
 		return errors.New("load goes to loopback only, not to " + u.Host)
 	}
 	return nil
-}
-
-// cpuTime is what this process has used so far.
-func cpuTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

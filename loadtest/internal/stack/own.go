@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/linkstream/linkstream/loadtest/internal/cpu"
 )
 
 const (
@@ -70,7 +71,7 @@ func Start(ctx context.Context, bin string, environ []string) (*Own, error) {
 	}
 	o.cmd.Env = append(o.cmd.Env, "REGIONS=fra ash", "EDGES=1", "LINKSTREAM_PORT_BASE="+strconv.Itoa(base))
 	o.cmd.Stdout, o.cmd.Stderr = output, output
-	o.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is ours
+	o.cmd.SysProcAttr = cpu.Orphan() // a Ctrl-C is ours, and nothing survives us
 	if err := o.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting a stack: %w", err), o.Stop(ctx))
 	}
