@@ -83,3 +83,10 @@ func TestSkippedScenariosBreakNothing(t *testing.T) {
 		t.Errorf("with a broken one: %v", err)
 	}
 }
+
+func TestTheCommandSaysWhatMakesADifference(t *testing.T) {
+	got := command([]string{"HOME=/x", "LINKSTREAM_LOAD_RATE=9", "LINKSTREAM_LOAD_STACK=/y", "LINKSTREAM_LOAD_KEYS=k"}, "steady=5s")
+	if want := "LINKSTREAM_LOAD_KEYS=k LINKSTREAM_LOAD_RATE=9 make loadtest SCENARIO=steady=5s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -119,14 +119,15 @@ func readEdge(environ []string) (edgeConfig, error) {
 	return c, errors.Join(errs...)
 }
 
-// command is what to type for the same run.
-func command(environ []string, name string) string {
+// command is what to type for the same run. Where things are makes no difference.
+func command(environ []string, what string) string {
 	var words []string
 	for _, pair := range environ {
-		if strings.HasPrefix(pair, "LINKSTREAM_LOAD_") {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "LINKSTREAM_LOAD_") && !slices.Contains([]string{"LINKSTREAM_LOAD_STACK", "LINKSTREAM_LOAD_BIN", "LINKSTREAM_LOAD_RESULTS"}, name) {
 			words = append(words, pair)
 		}
 	}
 	slices.Sort(words)
-	return strings.Join(append(words, "make loadtest SCENARIO="+name), " ")
+	return strings.Join(append(words, "make loadtest SCENARIO="+what), " ")
 }

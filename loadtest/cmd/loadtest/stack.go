@@ -118,9 +118,16 @@ func onStack(ctx context.Context, environ []string, chosen []choice, short bool,
 	verdicts := make([]error, len(chosen))
 	for i, one := range chosen {
 		fmt.Fprintf(stdout, "\n== %s: %s\n", one.Name, one.About)
+		length, name := cmp.Or(one.length, c.Duration), one.Name
+		if length == 0 && short {
+			length = one.Short
+		}
+		if length > 0 {
+			name += "=" + length.String()
+		}
 		result, err := one.Run(ctx, scenario.Options{
-			Stack: s, Bin: c.Bin, Environ: environ, Duration: cmp.Or(one.length, c.Duration), Rate: c.Rate, Short: short, Keys: c.Keys,
-			Command: command(environ, one.Name), Progress: stdout,
+			Stack: s, Bin: c.Bin, Environ: environ, Duration: length, Rate: c.Rate, Keys: c.Keys,
+			Command: command(environ, name), Progress: stdout,
 		})
 		if err == nil {
 			if c.Noisy {

@@ -54,7 +54,6 @@ type Options struct {
 	Environ  []string
 	Duration time.Duration // or none for the scenario's own
 	Rate     float64       // or none for the scenario's own
-	Short    bool
 	Keys     string
 	Command  string
 	Progress io.Writer
@@ -64,9 +63,6 @@ type Options struct {
 func (s Scenario) Run(ctx context.Context, o Options) (*report.Result, error) {
 	settings := bench.Settings{
 		Stack: o.Stack, Bin: o.Bin, Environ: o.Environ, Duration: s.Long, Rate: s.Rate, Keys: o.Keys, Command: o.Command, Progress: o.Progress,
-	}
-	if o.Short {
-		settings.Duration = s.Short
 	}
 	if o.Duration > 0 {
 		settings.Duration = o.Duration
