@@ -298,7 +298,7 @@ func (s *stack) dashboard(t *testing.T) {
 }
 
 func (s *stack) settings(t *testing.T) {
-	for _, name := range []string{"links", "cacheupdater", "redirect", "clicks", "analytics", "dashboard"} {
+	for _, name := range []string{"links", "cacheupdater", "redirect", "clicks", "analytics", "dashboard", "webhooks"} {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(s.bin, name))
 		cmd.Env = []string{"LINKSTREAM_DRAIN_TIMEOUT=soon", "LINKSTREAM_ADMIN_ADDR=nowhere"}
 		output, err := cmd.CombinedOutput()
