@@ -131,7 +131,7 @@ func (o *Own) Stop(ctx context.Context) error {
 // freeBase picks, by chance, an offset at which every port of the plan is free.
 func freeBase(ctx context.Context) (int, error) {
 	ports := []int{
-		8000, 8010, 8011, 8020, 8080, 8180, 9000, 9010, 9020, 9030, 9031, 9040, 9080, 9180,
+		8000, 8010, 8011, 8020, 8050, 8080, 8180, 9000, 9010, 9020, 9030, 9031, 9040, 9050, 9080, 9180,
 		15432, 16379, 16380, 18123, 19092, 19093,
 	}
 	var lc net.ListenConfig

@@ -35,6 +35,7 @@ const (
 	adminAnalytics    = 9020
 	adminCacheUpdater = 9030 // + r
 	adminClicks       = 9040
+	adminWebhooks     = 9050
 )
 
 const (
@@ -172,7 +173,7 @@ func readEnv(path string) (map[string]string, error) {
 // Admin is the admin listener of a service, by its name in the run folder, and
 // whether it has one.
 func (s *Stack) Admin(name string) (string, bool) {
-	port := map[string]int{"dashboard": adminDashboard, "links": adminLinks, "analytics": adminAnalytics, "clicks": adminClicks}[name]
+	port := map[string]int{"dashboard": adminDashboard, "links": adminLinks, "analytics": adminAnalytics, "clicks": adminClicks, "webhooks": adminWebhooks}[name]
 	for r, region := range s.Regions {
 		if name == "cacheupdater-"+region.Name {
 			port = adminCacheUpdater + r
@@ -188,7 +189,7 @@ func (s *Stack) Admin(name string) (string, bool) {
 
 // Services are the names of all processes with an admin listener.
 func (s *Stack) Services() []string {
-	names := []string{"links", "clicks", "analytics", "dashboard"}
+	names := []string{"links", "clicks", "analytics", "webhooks", "dashboard"}
 	for _, region := range s.Regions {
 		names = append(names, "cacheupdater-"+region.Name)
 	}

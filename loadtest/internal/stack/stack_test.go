@@ -40,7 +40,7 @@ func TestProcessesAreFoundByThePlanOfPorts(t *testing.T) {
 	if _, ok := s.Admin("postgres"); ok {
 		t.Error("postgres has an admin listener")
 	}
-	if s.RPC != "http://127.0.0.1:8311" || s.Regions[1].Redis != "127.0.0.1:16680" || len(s.Services()) != 9 {
+	if s.RPC != "http://127.0.0.1:8311" || s.Regions[1].Redis != "127.0.0.1:16680" || len(s.Services()) != 10 {
 		t.Errorf("%+v", s)
 	}
 }
