@@ -1355,14 +1355,21 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             destination: string;
+            disabled: boolean;
             domain: string;
             /** Format: date-time */
             expires_at: string | null;
             fallback_url: string | null;
+            forward_path: boolean;
             /** @enum {string} */
             forward_query: "off" | "add" | "visitor_wins" | "owner_wins";
+            has_password: boolean;
             id: string;
+            /** Format: int64 */
+            max_clicks: number | null;
             notes: string;
+            preview: components["schemas"]["Preview"] | null;
+            rules: components["schemas"]["Rule"][];
             /** Format: uri */
             short_url: string;
             slug: string;
@@ -1374,6 +1381,12 @@ export interface components {
             title: string;
             /** Format: date-time */
             updated_at: string;
+            utm: components["schemas"]["UTM"] | null;
+            variants: components["schemas"]["Variant"][];
+            /** Format: date-time */
+            variants_end_at: string | null;
+            /** Format: int64 */
+            variants_winner: number | null;
             /** Format: int64 */
             version: number;
         };
