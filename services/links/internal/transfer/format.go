@@ -46,6 +46,7 @@ func (f Format) name() string {
 // What a column can be beside a member of a link.
 const (
 	toShortURL = "(short url)" // the slug is its path
+	toOwnURL   = "(own url)"   // likewise, and it goes before
 	toCreated  = "(created)"   // these two go into the notes
 	toClicks   = "(clicks)"
 	toNothing  = "(nothing)" // known, and not wanted
@@ -63,7 +64,7 @@ func tableOf(f Format) columns {
 	case Bitly:
 		return columns{
 			"longurl": "destination", "destinationurl": "destination", "destination": "destination", "url": "destination", "originalurl": "destination",
-			"custombackhalf": "slug", "backhalf": "slug", "keyword": "slug", "custombitlinks": toShortURL, "custombitlink": toShortURL,
+			"custombackhalf": "slug", "backhalf": "slug", "keyword": "slug", "custombitlinks": toOwnURL, "custombitlink": toOwnURL,
 			"bitlink": toShortURL, "shortlink": toShortURL, "shorturl": toShortURL, "link": toShortURL, "id": toShortURL,
 			"title": "title", "linktitle": "title", "name": "title", "tags": "tags", "tag": "tags", "archived": "archived",
 			"created": toCreated, "createdat": toCreated, "createddate": toCreated, "datecreated": toCreated, "creationdate": toCreated,

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -80,7 +81,7 @@ func (m *rowMaker) row(number int64, f fields) Row {
 	row := Row{Number: number}
 	own := m.format == CSV || m.format == JSONL
 	slug := strings.TrimSpace(f["slug"])
-	if given := strings.TrimSpace(f[toShortURL]); slug == "" && given != "" {
+	if given := strings.TrimSpace(cmp.Or(f[toOwnURL], f[toShortURL])); slug == "" && given != "" {
 		slug = pathOf(given)
 	} else if !own && strings.Contains(slug, "://") {
 		slug = pathOf(slug)
