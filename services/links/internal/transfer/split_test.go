@@ -132,6 +132,8 @@ func TestFilesThatAreNone(t *testing.T) {
 }
 
 // What is harmless for a spreadsheet comes back as it was.
+//
+// Guards I85.
 func TestFormulasAreHarmlessAndComeBack(t *testing.T) {
 	for _, s := range []string{"", "a", "=1+1", "+a", "-a", "@a", "\tx", "\rx", "\nx", "'", "''", "'=x", "''=x", "'a", "＝1", " =1", "'\t"} {
 		safe := Harmless(s)
