@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -110,11 +111,11 @@ func (r *remote) do(ctx context.Context, method, path string, body io.Reader) (*
 	}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	_ = json.Unmarshal(text, &problem) // what is no problem has no detail
-	detail := problem.Detail
+	details := []string{problem.Detail}
 	for _, e := range problem.Errors {
-		detail += "\n  " + e.Field + ": " + e.Detail
+		details = append(details, e.Field+": "+e.Detail)
 	}
-	return nil, fmt.Errorf("the API answers %s: %s", answer.Status, detail)
+	return nil, fmt.Errorf("the API answers %s: %s", answer.Status, strings.Join(details, "\n  "))
 }
 
 // progress is what the API says of an import.
@@ -151,7 +152,7 @@ func importFile(ctx context.Context, environ, args []string, stdout io.Writer) e
 	}
 	query.Set("format", *format)
 	query.Set("on_conflict", *conflict)
-	query.Set("dry_run", fmt.Sprint(*dry))
+	query.Set("dry_run", strconv.FormatBool(*dry))
 	if *domain != "" {
 		query.Set("domain", *domain)
 	}

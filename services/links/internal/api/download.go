@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -69,7 +70,7 @@ func (d *download) begin() {
 }
 
 // end sends the rest, or says that the answer is not whole.
-func (d *download) end(err error, log *slog.Logger) {
+func (d *download) end(ctx context.Context, err error, log *slog.Logger) {
 	if err == nil {
 		d.begin()
 		err = d.buffer.Flush()
@@ -77,7 +78,6 @@ func (d *download) end(err error, log *slog.Logger) {
 	if err == nil {
 		return
 	}
-	ctx := d.hc.Context()
 	if rw, ok := d.hc.BodyWriter().(http.ResponseWriter); ok && !d.begun {
 		p := told(err)
 		if p.Status == http.StatusServiceUnavailable {

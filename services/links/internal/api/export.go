@@ -45,9 +45,9 @@ func (a *api) export(ctx context.Context, in *exportInput) (*huma.StreamResponse
 		kind = "application/x-ndjson"
 	}
 	filter := in.filter()
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
+	return &huma.StreamResponse{Body: func(hc huma.Context) { //nolint:contextcheck // it runs after this call, with the request's own context
 		w := newDownload(hc, kind, "linkstream-links."+in.Format)
-		w.end(a.writeLinks(hc.Context(), w, id.WorkspaceID, filter, in.Format), a.log)
+		w.end(hc.Context(), a.writeLinks(hc.Context(), w, id.WorkspaceID, filter, in.Format), a.log)
 	}}, nil
 }
 

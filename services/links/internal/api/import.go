@@ -16,6 +16,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
+	"github.com/linkstream/linkstream/services/links/internal/idempotency"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/transfer"
 )
@@ -31,7 +32,7 @@ const (
 
 // imports take files. Their errors are those of packages link and transfer.
 type imports interface {
-	Upload(ctx context.Context, workspace uuid.UUID, o transfer.Options, file io.Reader) (*transfer.Job, error)
+	Upload(ctx context.Context, workspace, id uuid.UUID, o transfer.Options, file io.Reader) (*transfer.Job, error)
 	Find(ctx context.Context, workspace, id uuid.UUID) (*transfer.Job, error)
 	Cancel(ctx context.Context, workspace, id uuid.UUID) error
 	Report(ctx context.Context, id uuid.UUID, w io.Writer) error
@@ -165,7 +166,11 @@ func (a *importAPI) upload(ctx context.Context, in *importInput) (*importOutput,
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	j, err := a.imports.Upload(ctx, id.WorkspaceID, transfer.Options{
+	seed, err := idempotency.SeedOf(ctx)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	j, err := a.imports.Upload(ctx, id.WorkspaceID, seed.ID, transfer.Options{
 		Format: transfer.Format(in.Format), Domain: in.Domain, OnConflict: transfer.Conflict(in.OnConflict), DryRun: in.DryRun,
 	}, bodyReader{file})
 	if err != nil {
@@ -262,9 +267,9 @@ func (a *importAPI) report(ctx context.Context, in *importIDInput) (*huma.Stream
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
+	return &huma.StreamResponse{Body: func(hc huma.Context) { //nolint:contextcheck // it runs after this call, with the request's own context
 		w := newDownload(hc, "text/csv; charset=utf-8; header=present", "linkstream-import-"+j.ID.String()+".csv")
-		w.end(a.imports.Report(hc.Context(), j.ID, w), a.log)
+		w.end(hc.Context(), a.imports.Report(hc.Context(), j.ID, w), a.log)
 	}}, nil
 }
 

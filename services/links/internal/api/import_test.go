@@ -327,6 +327,16 @@ func TestAnImportSentTwiceHappensOnce(t *testing.T) {
 	if first.status != 202 || again.status != 202 || first.ID != again.ID || s.count(t, `SELECT count(*) FROM import_jobs`) != 1 {
 		t.Errorf("%s\n%s", first.raw, again.raw)
 	}
+	// A try whose answer nobody stored: the next one finds the import, or begins a broken
+	// upload anew.
+	for _, state := range []string{"queued", "uploading"} {
+		s.exec(t, `UPDATE idempotency_keys SET answer = NULL, claimed_until = '-infinity'`)
+		s.exec(t, `UPDATE import_jobs SET state = $1`, state)
+		again = s.send(t, http.MethodPost, "/v1/imports", form.String(), "Content-Type: "+w.FormDataContentType(), "Idempotency-Key: k")
+		if again.status != 202 || again.ID != first.ID || s.count(t, `SELECT count(*) FROM import_jobs`) != 1 || s.count(t, `SELECT sum(total) FROM import_jobs WHERE state = 'queued'`) != 1 {
+			t.Errorf("%s: %s", state, again.raw)
+		}
+	}
 }
 
 // Guards I85.

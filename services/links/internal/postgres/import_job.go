@@ -32,21 +32,29 @@ func notImport(err error, meaning error) error {
 	return err
 }
 
-// StartImport stores a job that is being uploaded. It returns transfer.ErrTooMany,
-// link.FieldErrors about its domain, or link.ErrUnavailable.
-func (s *Store) StartImport(ctx context.Context, j *transfer.Job) error {
-	return s.inTx(ctx, func(tx pgx.Tx) error {
+// StartImport stores a job that is being uploaded, or finds one with its id that was
+// uploaded before. It returns transfer.ErrTooMany, link.FieldErrors about its domain, or
+// link.ErrUnavailable.
+func (s *Store) StartImport(ctx context.Context, j *transfer.Job) (found bool, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		// One upload of a workspace begins at a time, or two would both find room.
 		if _, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, j.WorkspaceID); err != nil {
 			return fmt.Errorf("locking the workspace: %w", err)
 		}
+		// An upload that broke off begins anew.
+		if _, err := tx.Exec(ctx, `DELETE FROM import_jobs WHERE workspace_id = $1 AND id = $2 AND state = 'uploading'`, j.WorkspaceID, j.ID); err != nil {
+			return fmt.Errorf("looking for an earlier try: %w", err)
+		}
 		var open int
 		var known bool
 		err := tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM import_jobs WHERE workspace_id = $1 AND state IN ('uploading', 'queued', 'running')),
-			$2 = '' OR EXISTS (SELECT FROM domains WHERE host = $2 AND (workspace_id IS NULL OR workspace_id = $1))`, j.WorkspaceID, j.Domain).Scan(&open, &known)
+			$2 = '' OR EXISTS (SELECT FROM domains WHERE host = $2 AND (workspace_id IS NULL OR workspace_id = $1)),
+			EXISTS (SELECT FROM import_jobs WHERE workspace_id = $1 AND id = $3)`, j.WorkspaceID, j.Domain, j.ID).Scan(&open, &known, &found)
 		switch {
 		case err != nil:
 			return fmt.Errorf("counting imports: %w", err)
+		case found:
+			return nil
 		case !known:
 			return link.FieldErrors{{Field: "domain", Code: link.CodeUnknownDomain, Detail: "there is no such domain in this workspace"}}
 		case open >= transfer.MaxOpen:
@@ -56,6 +64,7 @@ func (s *Store) StartImport(ctx context.Context, j *transfer.Job) error {
 			j.ID, j.WorkspaceID, j.Format, j.Domain, j.OnConflict, j.DryRun)
 		return err
 	})
+	return found, err
 }
 
 // AddRows stores a chunk of a job that is being uploaded.

@@ -3,6 +3,7 @@ package transfer
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"unicode/utf8"
 
@@ -25,7 +26,7 @@ func decoded(file io.Reader) (*bufio.Reader, string, error) {
 	r := bufio.NewReaderSize(file, 64<<10)
 	head, err := r.Peek(4)
 	if err != nil && len(head) == 0 {
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = FileError("the file is empty")
 		}
 		return nil, "", err

@@ -144,21 +144,21 @@ func guess(names []string) Format {
 	for _, n := range names {
 		has = append(has, normal(n))
 	}
-	any := func(of ...string) bool {
+	hasOne := func(of ...string) bool {
 		return slices.ContainsFunc(of, func(n string) bool { return slices.Contains(has, n) })
 	}
 	switch {
-	case any("shortcode") && any("longurl"):
+	case hasOne("shortcode") && hasOne("longurl"):
 		return Shlink
-	case any("keyword") && any("url") && any("timestamp", "ip", "clicks"):
+	case hasOne("keyword") && hasOne("url") && hasOne("timestamp", "ip", "clicks"):
 		return YOURLS
-	case any("address") && any("target"):
+	case hasOne("address") && hasOne("target"):
 		return Kutt
-	case any("bitlink", "custombackhalf", "backhalf", "custombitlinks") || any("longurl") && any("link", "shortlink"):
+	case hasOne("bitlink", "custombackhalf", "backhalf", "custombitlinks") || hasOne("longurl") && hasOne("link", "shortlink"):
 		return Bitly
-	case any("destination"): // our own name
+	case hasOne("destination"): // our own name
 		return CSV
-	case any("shortlink") && any("destinationurl"), any("key") && any("url"), any("link") && any("url"):
+	case hasOne("shortlink") && hasOne("destinationurl"), hasOne("key") && hasOne("url"), hasOne("link") && hasOne("url"):
 		return Dub
 	}
 	return CSV

@@ -3,7 +3,6 @@ package transfer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -29,8 +28,10 @@ const (
 // store keeps jobs with their rows. Its errors are link.ErrUnavailable and those that are
 // named.
 type store interface {
-	// StartImport stores a job that is being uploaded, or returns ErrTooMany.
-	StartImport(ctx context.Context, j *Job) error
+	// StartImport stores a job that is being uploaded, or returns ErrTooMany. One that an
+	// earlier try of the same request has made is found, and begun anew if its upload
+	// never ended.
+	StartImport(ctx context.Context, j *Job) (found bool, err error)
 	// AddRows stores a chunk of its rows.
 	AddRows(ctx context.Context, id uuid.UUID, chunk int, rows []Row) error
 	// QueueImport ends the upload; ErrLost when the job is not being uploaded any more.
@@ -85,10 +86,11 @@ func New(s store, rules *link.Rules, read Reader, defaultDomain string, log *slo
 	return &Importer{store: s, rules: rules, read: read, defaultDomain: defaultDomain, log: log, arrived: make(chan struct{}, 1)}
 }
 
-// Upload reads a file and stores its rows as a job. It fails with FileError, ErrTooLarge,
+// Upload reads a file and stores its rows as a job with an id: the same for every try of
+// one request, so that the file is imported once. It fails with FileError, ErrTooLarge,
 // ErrTooMany, link.FieldErrors, link.ErrUnavailable, or what the file's reader says; then
 // there is no job.
-func (i *Importer) Upload(ctx context.Context, workspace uuid.UUID, o Options, file io.Reader) (*Job, error) {
+func (i *Importer) Upload(ctx context.Context, workspace, id uuid.UUID, o Options, file io.Reader) (*Job, error) {
 	if o.Domain != "" {
 		host, ok := link.ParseHost(o.Domain)
 		if !ok {
@@ -96,13 +98,12 @@ func (i *Importer) Upload(ctx context.Context, workspace uuid.UUID, o Options, f
 		}
 		o.Domain = host
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, fmt.Errorf("making an id: %w", err)
-	}
 	j := &Job{ID: id, WorkspaceID: workspace, Options: o, State: Uploading}
-	if err := i.store.StartImport(ctx, j); err != nil {
+	switch found, err := i.store.StartImport(ctx, j); {
+	case err != nil:
 		return nil, err
+	case found:
+		return i.store.Import(ctx, workspace, id)
 	}
 	known, err := Split(ctx, file, o, func(chunk int, rows []Row) error {
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)

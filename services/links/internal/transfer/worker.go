@@ -75,7 +75,7 @@ func (i *Importer) workOnce(ctx context.Context, worker uuid.UUID) (busy bool, e
 			return true, nil
 		case ctx.Err() != nil:
 			i.release(ctx, worker, j)
-			return true, nil
+			return true, nil //nolint:nilerr // told to stop between two chunks
 		}
 	}
 	i.release(ctx, worker, j)
