@@ -114,7 +114,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	guard.Use(document)                                                                         //nolint:contextcheck // likewise
 	rules := &link.Rules{Schemes: s.Schemes}
-	importer := transfer.New(store, rules, api.ReadLink(document), defaultDomain, log)
+	importer := transfer.New(store, rules, api.ReadLink(document), defaultDomain, transfer.Limits{Bytes: transfer.MaxBytes, Rows: transfer.MaxRows}, log)
 	api.Register(document, store, locks, rules, address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 	api.RegisterEdges(document, edges, store, log)
 	api.RegisterDomains(document, store, log)

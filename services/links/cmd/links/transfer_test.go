@@ -23,6 +23,7 @@ func TestFilesFromTheCommandLine(t *testing.T) {
 			_, _ = w.Write([]byte(`{"id": "1", "state": "done", "total": 2, "read": 2, "created": 1, "failed": 1, "finished_at": "2030-01-01T00:00:00Z"}`))
 		case strings.Contains(r.URL.RawQuery, "tag=broken"):
 			_, _ = w.Write([]byte("half"))
+			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		default:
 			_, _ = w.Write([]byte(r.URL.RequestURI()))

@@ -63,7 +63,7 @@ func newService(tb testing.TB) *service {
 	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
 	idempotency.New(s.store, ring(tb), log).Use(document)
 	api.Register(document, s.store, unlock.New(s.store, password.New(cheap(), 2), ring(tb)), &link.Rules{}, address.URLs{Scheme: "https"}, log)
-	s.importer = transfer.New(s.store, &link.Rules{}, api.ReadLink(document), host, log)
+	s.importer = transfer.New(s.store, &link.Rules{}, api.ReadLink(document), host, transfer.Limits{Bytes: 1 << 20, Rows: 2000}, log)
 	api.RegisterImports(document, s.importer, log)
 	api.RegisterDomains(document, s.store, log)
 	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)

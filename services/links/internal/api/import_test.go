@@ -280,7 +280,8 @@ func TestImportsThatAreRefused(t *testing.T) {
 	check("?overwrite=true", "text/csv", good, 422, "query.overwrite:unknown")
 	check("", "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\n1\r\n--b--\r\n", 422, "file:required")
 	check("", "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\ndestination\nhttps://e.test/", 400, "malformed")
-	check("", "text/csv", "destination\n"+strings.Repeat("x\n", transfer.MaxRows+1), 413, "body_too_large")
+	check("", "text/csv", "destination\n"+strings.Repeat("x\n", 2001), 413, "body_too_large")
+	check("", "text/csv", "destination\n"+strings.Repeat(strings.Repeat("x", 1023)+"\n", 1024), 413, "body_too_large")
 	if n := s.count(t, `SELECT count(*) FROM import_jobs`); n != 0 {
 		t.Errorf("%d imports are left of refused ones", n)
 	}

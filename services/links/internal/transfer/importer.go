@@ -76,14 +76,15 @@ type Importer struct {
 	read  Reader
 	// defaultDomain is the host of rows that name none.
 	defaultDomain string
+	limits        Limits
 	log           *slog.Logger
 	// arrived wakes a worker of this process.
 	arrived chan struct{}
 }
 
-// New returns an importer over a store.
-func New(s store, rules *link.Rules, read Reader, defaultDomain string, log *slog.Logger) *Importer {
-	return &Importer{store: s, rules: rules, read: read, defaultDomain: defaultDomain, log: log, arrived: make(chan struct{}, 1)}
+// New returns an importer over a store. defaultDomain is a host in normal form.
+func New(s store, rules *link.Rules, read Reader, defaultDomain string, limits Limits, log *slog.Logger) *Importer {
+	return &Importer{store: s, rules: rules, read: read, defaultDomain: defaultDomain, limits: limits, log: log, arrived: make(chan struct{}, 1)}
 }
 
 // Upload reads a file and stores its rows as a job with an id: the same for every try of
@@ -105,7 +106,7 @@ func (i *Importer) Upload(ctx context.Context, workspace, id uuid.UUID, o Option
 	case found:
 		return i.store.Import(ctx, workspace, id)
 	}
-	known, err := Split(ctx, file, o, func(chunk int, rows []Row) error {
+	known, err := Split(ctx, file, o, i.limits, func(chunk int, rows []Row) error {
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 		return i.store.AddRows(ctx, id, chunk, rows)

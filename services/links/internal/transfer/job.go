@@ -31,13 +31,16 @@ const (
 	maxRow = 256 << 10
 )
 
+// Limits are what one file may have.
+type Limits struct{ Bytes, Rows int64 }
+
 // What can go wrong with an import as a whole.
 var (
 	// ErrNotFound: the workspace has no such import.
 	ErrNotFound = errors.New("no such import")
 	// ErrTooMany: MaxOpen imports of the workspace are under way.
 	ErrTooMany = errors.New("too many imports are under way")
-	// ErrTooLarge: the file has more than MaxBytes or MaxRows.
+	// ErrTooLarge: the file has more bytes or rows than it may.
 	ErrTooLarge = errors.New("the file is too large")
 	// ErrLost: another worker has taken over, or the import was cancelled.
 	ErrLost = errors.New("the import is somebody else's now")

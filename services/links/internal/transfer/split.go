@@ -23,13 +23,13 @@ type File struct {
 // Split reads a file and hands its rows out in chunks that are made in one transaction
 // each. It fails with FileError, ErrTooLarge, what the file's reader says, or what take
 // says. It holds one chunk at a time.
-func Split(ctx context.Context, file io.Reader, o Options, take func(chunk int, rows []Row) error) (File, error) {
-	bounded := &boundedReader{r: file, left: MaxBytes}
+func Split(ctx context.Context, file io.Reader, o Options, most Limits, take func(chunk int, rows []Row) error) (File, error) {
+	bounded := &boundedReader{r: file, left: most.Bytes}
 	r, charset, err := decoded(bounded)
 	if err != nil {
 		return File{}, err
 	}
-	s := &splitter{ctx: ctx, r: r, known: File{Format: o.Format, Charset: charset}, take: take}
+	s := &splitter{ctx: ctx, r: r, most: most.Rows, known: File{Format: o.Format, Charset: charset}, take: take}
 	head, _ := r.Peek(512)
 	if isJSON := bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")); isJSON || o.Format == JSONL {
 		err = s.lines(o)
@@ -48,6 +48,7 @@ func Split(ctx context.Context, file io.Reader, o Options, take func(chunk int, 
 type splitter struct {
 	ctx   context.Context //nolint:containedctx // it lives as long as the one call of Split
 	r     *bufio.Reader
+	most  int64
 	known File
 	take  func(chunk int, rows []Row) error
 
@@ -56,7 +57,7 @@ type splitter struct {
 }
 
 func (s *splitter) add(row Row) error {
-	if s.known.Rows++; s.known.Rows > MaxRows {
+	if s.known.Rows++; s.known.Rows > s.most {
 		return ErrTooLarge
 	}
 	s.rows = append(s.rows, row)
@@ -184,7 +185,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// boundedReader fails after MaxBytes instead of ending: half a file is a wrong file.
+// boundedReader fails after so many bytes instead of ending: half a file is a wrong file.
 type boundedReader struct {
 	r    io.Reader
 	left int64
