@@ -31,7 +31,7 @@ var stacks = map[string]struct {
 	"three-regions.yml": {[]string{"fra", "ash", "sgp"}, 1},
 }
 
-var secrets = []string{"LINKSTREAM_POSTGRES_PASSWORD=one", "LINKSTREAM_TOKEN_PEPPER=one", "LINKSTREAM_CLICKHOUSE_PASSWORD=two"}
+var secrets = []string{"LINKSTREAM_POSTGRES_PASSWORD=one", "LINKSTREAM_TOKEN_PEPPER=one", "LINKSTREAM_WEBHOOKS_KEY=one", "LINKSTREAM_CLICKHOUSE_PASSWORD=two"}
 
 func load(ctx context.Context, file string, environ ...string) (*types.Project, error) {
 	options, err := cli.NewProjectOptions([]string{filepath.Join(folder, file)}, cli.WithEnv(environ), cli.WithWorkingDirectory(folder))
@@ -82,7 +82,10 @@ func TestEveryServiceOfThePlanIsThereWithItsSettings(t *testing.T) {
 			}
 			for key := range process.Env {
 				// Server-Timing is for development, and limits that stop nobody are for load tools.
-				local := key == "LINKSTREAM_SERVER_TIMING" || strings.HasPrefix(key, "LINKSTREAM_RATE_")
+				// So are receivers of webhooks on this machine, and impatience with them.
+				local := key == "LINKSTREAM_SERVER_TIMING" || slices.Contains([]string{
+					"LINKSTREAM_WEBHOOKS_ALLOW_CIDRS", "LINKSTREAM_WEBHOOKS_RETRY_FIRST", "LINKSTREAM_WEBHOOKS_MIN_SUMMARY_INTERVAL",
+				}, key) || strings.HasPrefix(key, "LINKSTREAM_RATE_")
 				if _, ok := service.Environment[key]; !ok && !local {
 					t.Errorf("%s: %s lacks %s", file, process.Name, key)
 				}
@@ -173,7 +176,7 @@ func TestOurProgramsMayDoNothingTheyNeedNot(t *testing.T) {
 	if !strings.Contains(stages[len(stages)-1], "\nUSER 65532:65532\n") {
 		t.Error("the image's programs run as root")
 	}
-	for _, process := range []string{"links", "cacheupdater", "redirect", "clicks", "analytics", "dashboard"} {
+	for _, process := range []string{"links", "cacheupdater", "redirect", "clicks", "analytics", "dashboard", "webhooks"} {
 		if !strings.Contains(string(text), fmt.Sprintf("./services/%s/cmd/%s", process, process)) {
 			t.Errorf("the image lacks %s", process)
 		}

@@ -22,6 +22,7 @@ const (
 	portLinks      = 8010
 	portLinksRPC   = 8011
 	portAnalytics  = 8020
+	portWebhooks   = 8050
 	portEdge       = 8080  // + 100 r + n
 	portRedis      = 16379 // + r
 	portPostgres   = 15432
@@ -34,6 +35,7 @@ const (
 	adminAnalytics    = 9020
 	adminCacheUpdater = 9030 // + r
 	adminClicks       = 9040
+	adminWebhooks     = 9050
 	adminEdge         = 9080 // + 100 r + n
 
 	maxPort = 65535
@@ -42,8 +44,14 @@ const (
 // DefaultDomain is the short domain of the first workspace.
 const DefaultDomain = "localhost"
 
+// localNames are by which edges are asked on this machine.
+const localNames = "localhost,127.0.0.1,::1"
+
 // TokenPepper is the secret of local stacks. It guards nothing: whoever reaches their database owns the machine.
 const TokenPepper = "local-stack-pepper-of-no-use-elsewhere"
+
+// WebhooksSecretKey is the same for the secrets of webhook endpoints.
+const WebhooksSecretKey = "local-stack-webhooks-key-of-no-use-elsewhere"
 
 // Names of the processes there is one of.
 const (
@@ -157,6 +165,8 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_TOKEN_PEPPER":     TokenPepper,
 		"LINKSTREAM_SHORT_URL_SCHEME": "http",
 		"LINKSTREAM_SHORT_URL_PORT":   firstEdge, // so that a short URL works when it is pasted
+		"LINKSTREAM_LOCAL_NAMES":      localNames,
+		"LINKSTREAM_LOCAL_PORTS":      p.edgePorts(),
 	}, p.limits())
 	p.service("clicks", "clicks", TierWorker, adminClicks, nil, map[string]string{
 		"LINKSTREAM_KAFKA_BROKERS":    p.KafkaBrokers,
@@ -167,6 +177,18 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_HTTP_ADDR":      p.addr(portAnalytics),
 		"LINKSTREAM_CLICKHOUSE_URL": p.ClickHouseURL,
 		"LINKSTREAM_ACCESS_URL":     rpcURL,
+	}, p.limits())
+	p.service("webhooks", "webhooks", TierWorker, adminWebhooks, []int{portWebhooks}, map[string]string{
+		"LINKSTREAM_HTTP_ADDR":                     p.addr(portWebhooks),
+		"LINKSTREAM_POSTGRES_URL":                  p.PostgresURL,
+		"LINKSTREAM_KAFKA_BROKERS":                 p.KafkaBrokers,
+		"LINKSTREAM_ACCESS_URL":                    rpcURL,
+		"LINKSTREAM_WEBHOOKS_KEY":                  WebhooksSecretKey,
+		"LINKSTREAM_WEBHOOKS_ALLOW_CIDRS":          "127.0.0.0/8", // receivers of this machine
+		"LINKSTREAM_WEBHOOKS_RETRY_FIRST":          "1s",
+		"LINKSTREAM_WEBHOOKS_MIN_SUMMARY_INTERVAL": "1s",
+		"LINKSTREAM_SHORT_URL_SCHEME":              "http",
+		"LINKSTREAM_SHORT_URL_PORT":                firstEdge,
 	}, p.limits())
 	for r, region := range p.Settings.Regions {
 		p.service("cacheupdater-"+region, "cacheupdater", TierWorker, adminCacheUpdater+r, nil, map[string]string{
@@ -186,7 +208,7 @@ func (p *Plan) addServices() {
 				"LINKSTREAM_ORIGIN_URL":     rpcURL,
 				"LINKSTREAM_KAFKA_BROKERS":  p.KafkaBrokers,
 				"LINKSTREAM_DEFAULT_DOMAIN": DefaultDomain,
-				"LINKSTREAM_LOCAL_NAMES":    "localhost,127.0.0.1,::1",
+				"LINKSTREAM_LOCAL_NAMES":    localNames,
 				"LINKSTREAM_SERVER_TIMING":  "true",
 				// What QR codes say is what the API says, whichever edge draws them.
 				"LINKSTREAM_SHORT_URL_SCHEME":    "http",
@@ -203,6 +225,7 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_HTTP_ADDR":     p.addr(portDashboard),
 		"LINKSTREAM_LINKS_URL":     linksURL,
 		"LINKSTREAM_ANALYTICS_URL": analyticsURL,
+		"LINKSTREAM_WEBHOOKS_URL":  "http://" + p.addr(portWebhooks),
 		"LINKSTREAM_ACCESS_URL":    rpcURL,
 		"LINKSTREAM_COOKIE_SECURE": "false", // there is no TLS on the loopback address
 	}, map[string]string{
@@ -258,6 +281,17 @@ func (p *Plan) use(port int, name string) ports.Use {
 
 func (p *Plan) addr(port int) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port+p.Settings.PortBase))
+}
+
+// edgePorts are where visitors ask, comma separated.
+func (p *Plan) edgePorts() string {
+	var ports []string
+	for r := range p.Settings.Regions {
+		for n := range p.Settings.Edges {
+			ports = append(ports, strconv.Itoa(edgePort(portEdge, r, n)+p.Settings.PortBase))
+		}
+	}
+	return strings.Join(ports, ",")
 }
 
 func edgePort(first, region, edge int) int { return first + 100*region + edge }
