@@ -29,7 +29,7 @@ CREATE TABLE import_jobs (
     finished_at     timestamptz
 );
 CREATE INDEX import_jobs_open_idx ON import_jobs (worked_at) WHERE state IN ('uploading', 'queued', 'running');
-CREATE INDEX import_jobs_workspace_idx ON import_jobs (workspace_id, created_at DESC, id DESC);
+CREATE INDEX import_jobs_workspace_idx ON import_jobs (workspace_id, id);
 CREATE INDEX import_jobs_finished_idx ON import_jobs (finished_at) WHERE finished_at IS NOT NULL;
 
 -- Some hundred rows of the file each. A row of a table for each would be a million.

@@ -34,6 +34,7 @@ const (
 type imports interface {
 	Upload(ctx context.Context, workspace, id uuid.UUID, o transfer.Options, file io.Reader) (*transfer.Job, error)
 	Find(ctx context.Context, workspace, id uuid.UUID) (*transfer.Job, error)
+	List(ctx context.Context, workspace, before uuid.UUID, limit int) ([]transfer.Job, error)
 	Cancel(ctx context.Context, workspace, id uuid.UUID) error
 	Report(ctx context.Context, id uuid.UUID, w io.Writer) error
 }
@@ -66,6 +67,12 @@ func RegisterImports(h huma.API, i imports, log *slog.Logger) {
 			"file": {Type: huma.TypeString, Format: "binary", Description: "The file"},
 		}}},
 	}}
+	huma.Register(h, huma.Operation{
+		OperationID: "list-imports", Method: http.MethodGet, Path: "/v1/imports", Summary: "List imports, newest first",
+		Description: "Those of the last 30 days.",
+		Tags:        tags, Security: httpapi.Needs(access.LinksRead), RejectUnknownQueryParameters: true,
+		Errors: []int{401, 403, 422, 503},
+	}, a.list)
 	huma.Register(h, huma.Operation{
 		OperationID: "get-import", Method: http.MethodGet, Path: "/v1/imports/{id}", Summary: "How far an import is",
 		Tags: tags, Security: httpapi.Needs(access.LinksRead), SkipValidateParams: true,
@@ -231,6 +238,46 @@ func (a *importAPI) get(ctx context.Context, in *importIDInput) (*struct{ Body i
 		return nil, a.problem(ctx, err)
 	}
 	return &struct{ Body importView }{viewImport(j)}, nil
+}
+
+type importsOutput struct {
+	Body struct {
+		Data       []importView `json:"data" nullable:"false"`
+		NextCursor *string      `json:"next_cursor" nullable:"true" doc:"Where the next page begins; null on the last one"`
+	}
+}
+
+// list shows imports in the order of their ids, which is that of their creation.
+func (a *importAPI) list(ctx context.Context, in *pageInput) (*importsOutput, error) {
+	ctx, workspace, done, err := begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	before := uuid.Max
+	if in.Cursor != "" {
+		at := decodeCursor(cursorOfImports, in.Cursor)
+		if at == nil {
+			return nil, a.problem(ctx, link.FieldErrors{{Field: "cursor", Code: link.CodeInvalid, Detail: "this is no next_cursor of a list of imports"}})
+		}
+		before = at.id
+	}
+	jobs, err := a.imports.List(ctx, workspace, before, in.Limit+1)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	out := &importsOutput{}
+	if len(jobs) > in.Limit {
+		jobs = jobs[:in.Limit]
+		last := jobs[in.Limit-1]
+		cursor := encodeCursor(cursorOfImports, last.CreatedAt, last.ID)
+		out.Body.NextCursor = &cursor
+	}
+	out.Body.Data = make([]importView, len(jobs))
+	for i := range jobs {
+		out.Body.Data[i] = viewImport(&jobs[i])
+	}
+	return out, nil
 }
 
 func (a *importAPI) find(ctx context.Context, workspace uuid.UUID, text string) (*transfer.Job, error) {

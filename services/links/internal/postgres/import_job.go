@@ -123,6 +123,16 @@ func (s *Store) oneImport(ctx context.Context, statement string, args ...any) (*
 	return &j, nil
 }
 
+// Imports returns at most limit jobs of the workspace with ids before one, newest first.
+func (s *Store) Imports(ctx context.Context, workspace, before uuid.UUID, limit int) ([]transfer.Job, error) {
+	rows, err := s.pool.Query(ctx, selectImport+` WHERE workspace_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`, workspace, before, limit)
+	if err != nil {
+		return nil, translate(err)
+	}
+	jobs, err := pgx.CollectRows(rows, scanImport)
+	return jobs, translate(err)
+}
+
 // CancelImport ends an open job; rows that are not done never are. It waits for the
 // transaction that is making some. It returns transfer.ErrNotFound.
 func (s *Store) CancelImport(ctx context.Context, workspace, id uuid.UUID) error {

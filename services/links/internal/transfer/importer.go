@@ -40,6 +40,8 @@ type store interface {
 	DropImport(ctx context.Context, id uuid.UUID) error
 	// Import returns a job of the workspace, or ErrNotFound.
 	Import(ctx context.Context, workspace, id uuid.UUID) (*Job, error)
+	// Imports returns jobs of the workspace with ids before one, newest first.
+	Imports(ctx context.Context, workspace, before uuid.UUID, limit int) ([]Job, error)
 	// CancelImport ends an open job; one that is over stays as it is. ErrNotFound.
 	CancelImport(ctx context.Context, workspace, id uuid.UUID) error
 	// ImportReport returns the reports of some chunks from one on, and the next one, which
@@ -135,6 +137,12 @@ func (i *Importer) Upload(ctx context.Context, workspace, id uuid.UUID, o Option
 // Find returns a job of the workspace, ErrNotFound or link.ErrUnavailable.
 func (i *Importer) Find(ctx context.Context, workspace, id uuid.UUID) (*Job, error) {
 	return i.store.Import(ctx, workspace, id)
+}
+
+// List returns at most limit jobs of the workspace with ids before one, newest first. It
+// fails with link.ErrUnavailable.
+func (i *Importer) List(ctx context.Context, workspace, before uuid.UUID, limit int) ([]Job, error) {
+	return i.store.Imports(ctx, workspace, before, limit)
 }
 
 // Cancel ends a job: rows that are not made yet never are. It fails with ErrNotFound or
