@@ -11,7 +11,7 @@ import (
 )
 
 // few is what the files of these tests may have.
-var few = Limits{Bytes: 1_000_000, Rows: 1000} //nolint:gochecknoglobals // a constant; Go has no constant structs
+var few = Limits{Bytes: 1_000_000, Rows: 1000}
 
 // read returns the rows of a file, one in a line: number, slug, and the link or the fault.
 func read(t *testing.T, o Options, file string) (File, []string) {
