@@ -44,5 +44,6 @@
 // its export plugins write, with or without a line of names; Shlink, ExportableShortUrl of
 // shlink-web-component (createdAt, title, shortUrl, domain, shortCode, longUrl, tags, visits)
 // and meta of its API; Kutt, the table links of its model, because it has no export of its
-// own; Dub, exportLinksColumns of dub (identifiers and labels). Read in November 2026.
+// own; Dub, exportLinksColumns of dub (identifiers and labels). Shlink's were read in its source in November 2026; the
+// others are from what is public of their APIs, models and tables, and no export of theirs was at hand.
 package transfer
