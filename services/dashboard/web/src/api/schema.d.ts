@@ -230,6 +230,71 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List imports, newest first
+         * @description Those of the last 30 days.
+         */
+        get: operations["list-imports"];
+        put?: never;
+        /**
+         * Make links from a file
+         * @description Takes CSV, JSON lines, or a file of Bitly, YOURLS, Shlink, Kutt or Dub, as the body or as the part `file` of a form: 100 MiB and 1,000,000 rows at most (16 MiB with an Idempotency-Key). The answer comes when the file has been read; its links are made after that, each row once, whatever is restarted meanwhile. A row that the rules refuse fails alone; the report says why. A workspace has three imports under way at most; an import counts as one request. What another tool counted, and when it made a link, goes into the link's notes. Rows with a password fail: passwords are not imported.
+         */
+        post: operations["import-links"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far an import is */
+        get: operations["get-import"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel an import
+         * @description Links that were made stay, the other rows are dropped. One that is over stays as it is.
+         */
+        delete: operations["cancel-import"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/{id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What became of each row
+         * @description CSV with the columns row, slug, status (created, renamed, skipped, failed), code, detail and link_id, in the order of the file, for the rows that are done. Rows are numbered as a spreadsheet shows them: the line of names is 1. Reports are kept for 30 days.
+         */
+        get: operations["get-import-report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys": {
         parameters: {
             query?: never;
@@ -400,6 +465,26 @@ export interface paths {
          * @description Each link is made, found or refused for itself, as by a call of its own; the results are in the order of the links. Of two links with the same address the first gets it. Links whose result has the status 503 can be sent again, in a call of their own. Each link counts as a request towards the key's limit.
          */
         post: operations["create-links"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/links/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export links as CSV or JSON lines
+         * @description All links that the list would show with the same filters, newest first, streamed; each that existed when the export began is in it once, unless it is deleted meanwhile. Both forms can be imported again. CSV is for spreadsheets: a text that would be taken for a formula has a `'` before it, which the import takes away; rules, variants, utm and preview are JSON in their cells. Passwords are in neither. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
+         */
+        get: operations["export-links"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1300,6 +1385,90 @@ export interface components {
             unique_visitors: number;
             /** @description The value; empty when it is unknown */
             value: string;
+        };
+        ImportsOutputBody: {
+            data: components["schemas"]["ImportView"][];
+            /** @description Where the next page begins; null on the last one */
+            next_cursor: string | null;
+        };
+        ImportView: {
+            /**
+             * @description What its text was taken for; windows-1252 when some rows are not valid UTF-8
+             * @example utf-8
+             */
+            charset: string;
+            /**
+             * Format: int64
+             * @description Links that were made, renamed ones among them; in a dry run, that would be
+             * @example 1490
+             */
+            created: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            created_at: string;
+            /** @example go.example.com */
+            domain: string | null;
+            dry_run: boolean;
+            /**
+             * Format: int64
+             * @example 3
+             */
+            failed: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            finished_at: string | null;
+            /**
+             * @description What the file was taken for
+             * @enum {string}
+             */
+            format: "auto" | "csv" | "jsonl" | "bitly" | "yourls" | "shlink" | "kutt" | "dub";
+            /**
+             * Format: uuid
+             * @example 01a22c60-f107-73b4-a642-cb8fa6799a62
+             */
+            id: string;
+            /**
+             * @description Columns that nothing was read from
+             * @example [
+             *       "Owner"
+             *     ]
+             */
+            ignored_columns: string[];
+            /** @enum {string} */
+            on_conflict: "skip" | "fail" | "rename";
+            /**
+             * Format: int64
+             * @description Rows that are done
+             * @example 1500
+             */
+            read: number;
+            /**
+             * Format: int64
+             * @example 0
+             */
+            renamed: number;
+            /**
+             * Format: int64
+             * @example 7
+             */
+            skipped: number;
+            /** @enum {string} */
+            state: "uploading" | "queued" | "running" | "done" | "cancelled";
+            /**
+             * Format: int64
+             * @description Rows of the file
+             * @example 2000
+             */
+            total: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-30T12:00:00Z
+             */
+            updated_at: string;
         };
         KeysOutputBody: {
             data: components["schemas"]["KeyView"][];
@@ -4913,6 +5082,490 @@ export interface operations {
             };
         };
     };
+    "list-imports": {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                /** @description How many on a page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "import-links": {
+        parameters: {
+            query?: {
+                /** @description Host on which all links are made. Without it rows of CSV and JSON lines say where, and all others go to the default domain. */
+                domain?: string;
+                /** @description Make nothing, report what would be made */
+                dry_run?: boolean;
+                /** @description Whose file it is; auto looks at the first line */
+                format?: "auto" | "csv" | "jsonl" | "bitly" | "yourls" | "shlink" | "kutt" | "dub";
+                /** @description What becomes of a row whose slug is taken: it is passed over, fails, or gets slug-2 and so on */
+                on_conflict?: "skip" | "fail" | "rename";
+            };
+            header?: {
+                /**
+                 * @description Makes it safe to send the request again: for 24 hours the same request with the same key gets the stored answer, with Idempotency-Replayed: true, and another request with the key is refused (409 idempotency_key_reused). While the first one runs, the second is refused (409 idempotency_in_progress).
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+                "application/x-ndjson": string;
+                "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description The file
+                     */
+                    file: string;
+                };
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the import */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportView"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "cancel-import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the import */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-import-report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the import */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-keys": {
         parameters: {
             query?: {
@@ -6506,6 +7159,98 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the call would be allowed */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "export-links": {
+        parameters: {
+            query?: {
+                /** @description Archived links only, or all others only; both when left out */
+                archived?: boolean;
+                /** @description Links created at this moment or later */
+                created_after?: string;
+                /** @description Links created before this moment */
+                created_before?: string;
+                /** @description Links on this host */
+                domain?: string;
+                /** @description CSV, or JSON lines: a link in each, as the API shows it */
+                format?: "csv" | "jsonl";
+                /** @description Links with this text in title, slug or destination, whatever its case */
+                q?: string;
+                /** @description Links that have this tag */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The links */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
