@@ -98,7 +98,11 @@ test-web: web ## type check, lint and test the web app
 
 .PHONY: e2e
 e2e: install build ## the whole system: built programs, two regions, two edges each
-	LINKSTREAM_E2E_BIN=$(BIN) go test -count=1 -v -timeout 15m ./loadtest/e2e
+	LINKSTREAM_E2E_BIN=$(BIN) go test -count=1 -v -timeout 25m ./loadtest/e2e
+
+.PHONY: test-browser
+test-browser: install build ## the dashboard in Chromium: a day's work and axe-core; pictures in .local/screenshots
+	LINKSTREAM_E2E_BIN=$(BIN) go test -count=1 -v -timeout 20m -run TestTheDashboardInABrowser ./loadtest/e2e
 
 .PHONY: test-openapi
 test-openapi: install build ## the whole system again with schemathesis (needs Python 3.10 and PyPI), or a clear word that it cannot be had
@@ -161,6 +165,8 @@ generate: $(BUF) $(OAPI_CODEGEN) bin/protoc-gen-go bin/protoc-gen-connect-go ## 
 	@go run ./services/dashboard/cmd/dashboard openapi-merge $(BIN)/links.openapi.json $(BIN)/analytics.openapi.json $(BIN)/webhooks.openapi.json > $(BIN)/openapi.json
 	@mv $(BIN)/openapi.json schemas/openapi.json
 	@$(OAPI_CODEGEN) -config schemas/oapi-codegen.yaml schemas/openapi.json
+	@# the web app's types; its tests notice when they are old
+	@if [ -d $(WEB)/node_modules/openapi-typescript ]; then cd $(WEB) && npm run --silent generate >/dev/null; fi
 	@go run ./compose/local/cmd/grafana compose/grafana/dashboards
 
 # What the schemas and migrations are compared with: what has landed on the main

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
@@ -9,6 +10,10 @@ const api = process.env.LINKSTREAM_DASHBOARD_URL ?? "http://127.0.0.1:8000";
 
 export default defineConfig({
   plugins: [react(), tailwindcss(), thirdPartyLicences()],
+  resolve: {
+    // cmdk's own dialog is not used, see the file.
+    alias: { "@radix-ui/react-dialog": fileURLToPath(new URL("src/shell/noDialog.ts", import.meta.url)) },
+  },
   build: {
     // The content policy allows no data: addresses.
     assetsInlineLimit: 0,

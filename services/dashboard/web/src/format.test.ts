@@ -1,5 +1,17 @@
 import { expect, it } from "vitest";
-import { change, compact, day, decoded, moment, readable, tick, whole } from "./format";
+import {
+  ago,
+  change,
+  compact,
+  day,
+  decoded,
+  milliseconds,
+  moment,
+  percent,
+  readable,
+  tick,
+  whole,
+} from "./format";
 
 it("writes counts", () => {
   expect(whole(1234567)).toBe("1,234,567");
@@ -22,7 +34,7 @@ it("writes buckets in the zone of whoever looks", () => {
   const t = new Date("2026-11-29T23:00:00Z"); // midnight in Berlin
   expect(tick(t, "day")).toBe("Nov 30");
   expect(tick(t, "hour")).toMatch(/^12:00\sAM$/);
-  expect(moment(t, "day")).toBe("Mon, Nov 30");
+  expect(moment(t, "day")).toBe("Mon, Nov 30, 2026");
   expect(moment(t, "hour")).toMatch(/^Mon, Nov 30, 12:00\sAM$/);
 });
 
@@ -43,4 +55,23 @@ it("decodes letters, but nothing that has a meaning in an address", () => {
   expect(decoded("https://go.test/gr%C3%B6%C3%9Fe")).toBe("https://go.test/größe");
   expect(decoded("https://go.test/a%2Fb%3Fc")).toBe("https://go.test/a%2Fb%3Fc");
   expect(decoded("https://go.test/100%")).toBe("https://go.test/100%");
+});
+
+it("writes shares, durations and how long ago something was", () => {
+  const now = new Date("2026-11-30T12:00:00Z");
+  expect(percent(0.5)).toBe("50%");
+  expect(percent(0.043)).toBe("4.3%");
+  expect(milliseconds(12)).toBe("12 ms");
+  expect(milliseconds(1234)).toBe("1.2 sec");
+  expect(ago(new Date("2026-11-30T11:55:00Z"), now)).toBe("5 min. ago");
+  expect(ago(new Date("2026-11-30T11:59:50Z"), now)).toBe("now");
+  expect(ago(new Date("2026-11-29T11:00:00Z"), now)).toBe("yesterday");
+  expect(ago(new Date("2026-01-02T12:00:00Z"), now)).toBe("Jan 2");
+});
+
+it("writes buckets of every width in the zone that was asked for", () => {
+  const t = new Date("2026-11-29T18:30:00Z"); // midnight in Kolkata
+  expect(moment(t, "day", "Asia/Kolkata")).toBe("Mon, Nov 30, 2026");
+  expect(moment(t, "month", "Asia/Kolkata")).toBe("November 2026");
+  expect(moment(t, "week", "Asia/Kolkata")).toMatch(/^Nov 30\s–\sDec 6, 2026$/);
 });

@@ -6,6 +6,7 @@ import { isUnauthenticated, Problem } from "./api/problem";
 import { createAppRouter } from "./router";
 import "./styles.css";
 import { followSystemTheme } from "./ui/theme";
+import { Toasts } from "./ui/toast";
 
 const RETRIES = 2;
 
@@ -39,7 +40,9 @@ if (root) {
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>
-        <RouterProvider router={router} />
+        <Toasts>
+          <RouterProvider router={router} />
+        </Toasts>
       </QueryClientProvider>
     </StrictMode>,
   );

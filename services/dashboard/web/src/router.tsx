@@ -4,18 +4,19 @@ import {
   createRoute,
   createRouter,
   Link,
+  lazyRouteComponent,
   Outlet,
   redirect,
 } from "@tanstack/react-router";
 import { isUnauthenticated } from "./api/problem";
-import { sessionQuery } from "./api/queries";
+import { sessionQuery } from "./api/session";
 import { LinksPage } from "./links/LinksPage";
-import { readSearch } from "./links/search";
 import { LoginPage } from "./session/LoginPage";
-import { Shell } from "./session/Shell";
+import { Shell } from "./shell/Shell";
 import { texts } from "./texts";
 import { Button } from "./ui/Button";
 import { ErrorNotice } from "./ui/Notice";
+import { parseSearch, type Search, stringifySearch } from "./url";
 
 interface Context {
   client: QueryClient;
@@ -72,18 +73,106 @@ const insideRoute = createRoute({
   component: Shell,
 });
 
+// Pages read their part of the address themselves; see links/search.ts and stats/view.ts.
+const anySearch = (search: Record<string, unknown>) => search as Search;
+
 const linksRoute = createRoute({
   getParentRoute: () => insideRoute,
   path: "/",
-  validateSearch: readSearch,
+  validateSearch: anySearch,
   component: LinksPage,
 });
 
+const linkRoute = createRoute({
+  getParentRoute: () => insideRoute,
+  path: "/links/$id",
+  validateSearch: anySearch,
+  component: lazyRouteComponent(() => import("./linkpage/LinkPage"), "LinkPage"),
+});
+
+const analyticsRoute = createRoute({
+  getParentRoute: () => insideRoute,
+  path: "/analytics",
+  validateSearch: anySearch,
+  component: lazyRouteComponent(() => import("./stats/AnalyticsPage"), "AnalyticsPage"),
+});
+
+const liveRoute = createRoute({
+  getParentRoute: () => insideRoute,
+  path: "/live",
+  component: lazyRouteComponent(() => import("./live/LivePage"), "LivePage"),
+});
+
+const importRoute = createRoute({
+  getParentRoute: () => insideRoute,
+  path: "/import",
+  component: lazyRouteComponent(() => import("./imports/ImportPage"), "ImportPage"),
+});
+
+const settingsRoute = createRoute({
+  getParentRoute: () => insideRoute,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("./settings/SettingsLayout"), "SettingsLayout"),
+});
+
+const settingsRoutes = [
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: "/",
+    beforeLoad: () => {
+      throw redirect({ to: "/settings/domains" });
+    },
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: "/domains",
+    component: lazyRouteComponent(() => import("./settings/DomainsPage"), "DomainsPage"),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: "/keys",
+    component: lazyRouteComponent(() => import("./settings/KeysPage"), "KeysPage"),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: "/members",
+    component: lazyRouteComponent(() => import("./settings/MembersPage"), "MembersPage"),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: "/webhooks",
+    component: lazyRouteComponent(() => import("./settings/WebhooksPage"), "WebhooksPage"),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: "/webhooks/$id",
+    component: lazyRouteComponent(() => import("./settings/WebhookPage"), "WebhookPage"),
+  }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: "/appearance",
+    component: lazyRouteComponent(() => import("./settings/AppearancePage"), "AppearancePage"),
+  }),
+] as const;
+
 export function createAppRouter(client: QueryClient) {
   return createRouter({
-    routeTree: rootRoute.addChildren([loginRoute, insideRoute.addChildren([linksRoute])]),
+    routeTree: rootRoute.addChildren([
+      loginRoute,
+      insideRoute.addChildren([
+        linksRoute,
+        linkRoute,
+        analyticsRoute,
+        liveRoute,
+        importRoute,
+        settingsRoute.addChildren(settingsRoutes),
+      ]),
+    ]),
     context: { client },
+    parseSearch,
+    stringifySearch,
     defaultPendingMs: 300,
+    scrollRestoration: true,
   });
 }
 

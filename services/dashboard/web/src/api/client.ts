@@ -1,22 +1,32 @@
-import type { Span } from "../analytics/period";
 import { texts } from "../texts";
+import { stringifySearch } from "../url";
 import { Problem, readProblem } from "./problem";
-import type { BreakdownRow, Bucket, Link, LinkInput, Page, Summary, Who } from "./types";
 
-type Query = Record<string, string | number | undefined>;
+export type Query = Record<string, string | number | boolean | readonly string[] | undefined>;
 
 interface Options {
   query?: Query;
   body?: unknown;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
+  /** The version that a change was made from: it is refused when there is a newer one. */
+  ifMatch?: number;
+  /** The page may be gone before the answer is there. */
+  keepalive?: boolean;
 }
 
 /** Calls our own origin; the session's cookie goes along by itself. Throws a Problem. */
-async function call<T>(method: string, path: string, { query = {}, body, signal }: Options = {}): Promise<T> {
+export async function call<T>(method: string, path: string, options: Options = {}): Promise<T> {
+  const { query = {}, body, signal, ifMatch, keepalive } = options;
   const headers: Record<string, string> = { Accept: "application/json" };
   const init: RequestInit = { method, headers, credentials: "same-origin" };
   if (signal) {
     init.signal = signal;
+  }
+  if (keepalive) {
+    init.keepalive = true;
+  }
+  if (ifMatch !== undefined) {
+    headers["If-Match"] = `"${ifMatch}"`;
   }
   if (body !== undefined) {
     headers["Content-Type"] = "application/json";
@@ -24,7 +34,7 @@ async function call<T>(method: string, path: string, { query = {}, body, signal 
   }
   let answer: Response;
   try {
-    answer = await fetch(path + encode(query), init);
+    answer = await fetch(path + stringifySearch(filled(query)), init);
   } catch (cause) {
     if (signal?.aborted) {
       throw cause;
@@ -37,33 +47,7 @@ async function call<T>(method: string, path: string, { query = {}, body, signal 
   return (answer.status === 204 ? undefined : await answer.json()) as T;
 }
 
-function encode(query: Query): string {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== "") {
-      params.set(name, String(value));
-    }
-  }
-  const text = params.toString();
-  return text && `?${text}`;
+/** Without what says nothing. Inside a list an empty text says something: the unknown. */
+export function filled(query: Query): Query {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ""));
 }
-
-export const api = {
-  who: (signal?: AbortSignal) => call<Who>("GET", "/session", signal ? { signal } : {}),
-  logIn: (email: string, password: string) => call<Who>("POST", "/session", { body: { email, password } }),
-  logOut: () => call<void>("DELETE", "/session"),
-
-  links: (query: { q: string; cursor: string | undefined; limit: number }, signal: AbortSignal) =>
-    call<Page<Link>>("GET", "/v1/links", { query, signal }),
-  createLink: (body: LinkInput) => call<Link>("POST", "/v1/links", { body }),
-
-  summary: (span: Span, signal: AbortSignal) =>
-    call<Summary>("GET", "/v1/analytics/summary", { query: { ...span }, signal }),
-  timeseries: (span: Span, interval: string, signal: AbortSignal) =>
-    call<{ data: Bucket[] }>("GET", "/v1/analytics/timeseries", { query: { ...span, interval }, signal }),
-  breakdown: (span: Span, by: string, limit: number, signal: AbortSignal) =>
-    call<{ data: BreakdownRow[] }>("GET", "/v1/analytics/breakdown", {
-      query: { ...span, by, limit },
-      signal,
-    }),
-};

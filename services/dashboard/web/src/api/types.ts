@@ -1,30 +1,37 @@
-// The shapes of the public API that the page uses. Once `schemas/openapi.json`
-// is part of the repository these can be generated from it with
-// openapi-typescript; the names below are those of the document.
+// Short names for the shapes of the API. The shapes themselves are generated from
+// schemas/openapi.json: `npm run generate`.
+import type { components } from "./schema";
 
-export interface Link {
-  id: string;
-  domain: string;
-  slug: string;
-  short_url: string;
-  destination: string;
-  title?: string | null;
-  tags?: string[] | null;
-  version: number;
-  created_at: string;
-  updated_at: string;
-}
+type Schemas = components["schemas"];
 
-export interface LinkInput {
-  destination: string;
-  slug?: string;
-  title?: string;
-}
-
-export interface Page<T> {
-  data: T[];
-  next_cursor: string | null;
-}
+export type Link = Schemas["LinkView"];
+export type LinkInput = Schemas["NewLinkBody"];
+export type LinkEdit = Schemas["EditLinkBody"];
+export type BulkAnswer = Schemas["BulkOutputBody"];
+export type Prewarmed = Schemas["PrewarmView"];
+export type Purged = Schemas["PurgeView"];
+export type Domain = Schemas["DomainView"];
+export type DomainInput = Schemas["NewDomainBody"];
+export type DomainEdit = Schemas["EditDomainBody"];
+export type ApiKey = Schemas["KeyView"];
+export type NewApiKey = Schemas["NewKeyView"];
+export type ApiKeyInput = Schemas["NewKeyInputBody"];
+export type ApiKeyEdit = Schemas["EditKeyInputBody"];
+export type Member = Schemas["UserView"];
+export type NewMember = Schemas["NewUserView"];
+export type MemberInput = Schemas["NewUserInputBody"];
+export type Summary = Schemas["Summary"];
+export type Bucket = Schemas["Bucket"];
+export type Group = Schemas["Group"];
+export type Series = Schemas["SeriesOutputBody"];
+export type Totals = Schemas["Totals"];
+export type Definition = Schemas["Definition"];
+export type LinkFacts = Schemas["LinkFacts"];
+export type LinkFigures = Schemas["LinkFigures"];
+export type LinkFiguresPage = Schemas["LinksOutputBody"];
+export type Moment = Schemas["Moment"];
+export type LiveClick = Moment["recent"][number];
+export type FieldError = Schemas["FieldError"];
 
 export interface Counts {
   clicks: number;
@@ -32,22 +39,9 @@ export interface Counts {
   bot_clicks: number;
 }
 
-export interface Summary extends Counts {
-  previous: Counts;
-}
-
-export interface Bucket extends Counts {
-  t: string;
-}
-
-export interface BreakdownRow extends Counts {
-  value: string;
-}
-
-export interface FieldError {
-  field: string;
-  code: string;
-  detail: string;
+export interface Page<T> {
+  data: T[];
+  next_cursor: string | null;
 }
 
 /** RFC 9457 with the members that this API adds. */
@@ -60,6 +54,7 @@ export interface ProblemDocument {
   errors?: FieldError[];
 }
 
+/** Who is logged in, as /session says. */
 export interface Who {
   email: string;
   workspace_id: string;

@@ -1,16 +1,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import { api } from "../api/client";
 import { Problem } from "../api/problem";
-import { sessionQuery } from "../api/queries";
+import { logIn as call, sessionQuery } from "../api/session";
 import { texts } from "../texts";
 import { Button } from "../ui/Button";
 import { Field } from "../ui/Field";
 import { Footer } from "../ui/Footer";
 import { Logo } from "../ui/Logo";
 import { ErrorNotice } from "../ui/Notice";
-import { ThemeToggle } from "../ui/ThemeToggle";
 import { safeNext } from "./next";
 
 const route = getRouteApi("/login");
@@ -23,7 +21,7 @@ export function LoginPage() {
   const [password, setPassword] = useState("");
 
   const logIn = useMutation({
-    mutationFn: () => api.logIn(email, password),
+    mutationFn: () => call(email, password),
     onSuccess: async (who) => {
       // Nothing that an earlier user saw may be shown to this one.
       client.clear();
@@ -41,9 +39,7 @@ export function LoginPage() {
 
   return (
     <div className="grid min-h-dvh grid-rows-[auto_1fr_auto]">
-      <div className="flex justify-end p-4">
-        <ThemeToggle />
-      </div>
+      <div className="h-16" />
       <main className="mx-auto w-full max-w-104 px-4 pt-[10vh] pb-16">
         <Logo />
         <h1 className="mt-8 font-semibold text-2xl tracking-tight">{texts.session.heading}</h1>

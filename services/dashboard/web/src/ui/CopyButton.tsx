@@ -6,7 +6,7 @@ import { IconButton } from "./Button";
 const SHOWN_MS = 2000;
 
 /** Copies an address and says so, to the eye and to a screen reader. */
-export function CopyButton({ url }: { url: string }) {
+export function CopyButton({ url, label = texts.links.copyUrl(url) }: { url: string; label?: string }) {
   const [result, setResult] = useState<"copied" | "failed" | null>(null);
   useEffect(() => {
     if (result !== null) {
@@ -27,7 +27,7 @@ export function CopyButton({ url }: { url: string }) {
 
   return (
     <span className="relative inline-flex">
-      <IconButton size="smallIcon" label={texts.links.copyUrl(url)} onClick={copy}>
+      <IconButton size="smallIcon" label={label} onClick={copy}>
         {result === "copied" ? (
           <Check size={15} className="text-up" aria-hidden />
         ) : (
