@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -44,6 +45,14 @@ func (c *Client) ask(ctx context.Context, token string) (*Identity, error) {
 		return nil, translate(err)
 	}
 	return identity(answer)
+}
+
+// Ready is a readiness check: whoever knows the tokens answers.
+func (c *Client) Ready(ctx context.Context) error {
+	if _, err := c.ask(ctx, "no token"); err != nil && !errors.Is(err, ErrUnauthenticated) {
+		return err
+	}
+	return nil
 }
 
 // LogIn starts a dashboard session and returns its token and how long it lasts.

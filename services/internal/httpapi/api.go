@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"mime"
 	"net/http"
 	"strings"
 	"sync"
@@ -100,7 +101,7 @@ func New(mux *http.ServeMux, title, version string, auth Authenticator, log *slo
 	for _, option := range options {
 		option(a)
 	}
-	api.UseMiddleware(checkQuery(api, log), a.check)
+	api.UseMiddleware(checkQuery(api, log), a.check, a.checkPatch)
 	return api
 }
 
@@ -175,6 +176,21 @@ func (a *authentication) check(ctx huma.Context, next func(huma.Context)) {
 		next(huma.WithContext(ctx, access.WithIdentity(ctx.Context(), id)))
 	}
 }
+
+// checkPatch refuses a PATCH in a language that is not a merge patch: huma takes whatever
+// ends in +json, and a JSON patch, say, would be taken for something that it is not.
+func (a *authentication) checkPatch(ctx huma.Context, next func(huma.Context)) {
+	if ctx.Method() == http.MethodPatch {
+		kind, _, err := mime.ParseMediaType(ctx.Header("Content-Type"))
+		if given := ctx.Header("Content-Type") != ""; given && (err != nil || kind != "application/json" && kind != mergePatch) {
+			a.refuse(ctx, NewProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "A change is sent as "+mergePatch+" or as application/json."))
+			return
+		}
+	}
+	next(ctx)
+}
+
+const mergePatch = "application/merge-patch+json"
 
 // stranger refuses a request that no token vouches for.
 func (a *authentication) stranger(ctx huma.Context, detail string) {

@@ -3,10 +3,8 @@ package httpserver
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,25 +26,25 @@ type Check struct {
 	Without bool
 }
 
-// Reachable checks that something listens at the http or https address of another
-// service: not more, because one that is itself unready still answers better than
-// its caller could.
+// Reachable asks the http or https address of another service for a page that needs
+// nothing else, and takes any answer: one that is itself unready still answers better
+// than its caller could. One whose port is open and which says nothing is not reachable.
 func Reachable(name, address string) Check {
+	// A connection of its own each time: one that is kept may be the last that works.
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return Check{Name: name, Ready: func(ctx context.Context) error {
-		u, err := url.Parse(address)
+		request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, http.NoBody)
 		if err != nil {
 			return fmt.Errorf("reading its address: %w", err)
 		}
-		port := u.Port()
-		if port == "" {
-			port = u.Scheme // the dialer knows http and https as names of ports
-		}
-		var dialer net.Dialer
-		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+		answer, err := client.Do(request)
 		if err != nil {
 			return err
 		}
-		return conn.Close()
+		return answer.Body.Close()
 	}}
 }
 

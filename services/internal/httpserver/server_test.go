@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -165,5 +166,16 @@ func TestReachableSaysWhetherSomebodyListens(t *testing.T) {
 	server.Close()
 	if check.Ready(t.Context()) == nil {
 		t.Error("a closed port is reachable")
+	}
+	// The system takes connections for a process that hangs.
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if httpserver.Reachable("links", "http://"+silent.Addr().String()).Ready(ctx) == nil {
+		t.Error("a process that hangs is reachable")
 	}
 }

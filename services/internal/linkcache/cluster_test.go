@@ -148,7 +148,7 @@ func inOrder(t *testing.T, store *linkcache.Store, sub *redis.PubSub, where stri
 	revision := base
 	next := func() linkcache.Message {
 		revision++
-		return linkcache.Message{Keys: []string{"redirect:s.test:a"}, Revision: revision}
+		return linkcache.Message{Keys: []string{"redirect:s.test:a"}, Revision: revision, Position: linkcache.Position{Offset: int64(revision)}, Previous: int64(revision) - 1} //nolint:gosec // small
 	}
 	for range rounds {
 		var sent []linkcache.Message
@@ -160,18 +160,33 @@ func inOrder(t *testing.T, store *linkcache.Store, sub *redis.PubSub, where stri
 			t.Fatal(err)
 		}
 	}
-	for want := base + 1; want <= revision; {
+	want := base + 1
+	comes := func(got uint64) {
+		t.Helper()
+		switch {
+		case got <= base:
+		case got != want:
+			t.Fatalf("at %s comes revision %d; want %d", where, got, want)
+		default:
+			want++
+		}
+	}
+	for want <= revision {
 		got, err := sub.ReceiveMessage(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m, err := linkcache.DecodeMessage([]byte(got.Payload))
-		switch {
-		case err == nil && m.Revision <= base:
-		case err != nil || m.Revision != want:
-			t.Fatalf("at %s comes %+v, %v; want revision %d", where, m, err, want)
-		default:
-			want++
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Keys) > 0 {
+			comes(m.Revision)
+		}
+		for _, span := range m.Spans {
+			for _, revision := range span.Revisions {
+				comes(revision)
+			}
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestEveryFieldOfAChangeGetsIntoTheRecord(t *testing.T) {
 	missing := notInARecord()
 	for _, path := range leaves(whole.ProtoReflect().Descriptor(), nil) {
 		other := proto.CloneOf(whole)
-		change(other.ProtoReflect(), path)
+		alter(other.ProtoReflect(), path)
 		name := nameOf(path)
 		after, err := linkcache.Entries(other)
 		if err != nil {
@@ -115,14 +115,14 @@ func setSeconds(m protoreflect.Message, n int64) {
 	m.Set(m.Descriptor().Fields().ByName("seconds"), protoreflect.ValueOfInt64(n))
 }
 
-// change gives the leaf at the end of a path another value.
-func change(m protoreflect.Message, p path) {
+// alter gives the leaf at the end of a path another value.
+func alter(m protoreflect.Message, p path) {
 	f := p[0]
 	switch {
 	case len(p) > 1 && f.IsList():
-		change(m.Mutable(f).List().Get(0).Message(), p[1:])
+		alter(m.Mutable(f).List().Get(0).Message(), p[1:])
 	case len(p) > 1:
-		change(m.Mutable(f).Message(), p[1:])
+		alter(m.Mutable(f).Message(), p[1:])
 	case f.IsList():
 		m.Mutable(f).List().Set(0, value(f, 2))
 	case isTimestamp(f):

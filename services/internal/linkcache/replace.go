@@ -14,15 +14,20 @@ import (
 //
 //nolint:gochecknoglobals // a constant in all but type
 var replace = redis.NewScript(`
-local current = redis.pcall('GET', KEYS[1])
-if type(current) == 'string' then
-  local ok, record = pcall(cjson.decode, current)
-  if ok and type(record) == 'table' and type(record.r) == 'number' and record.r > tonumber(ARGV[1]) then
-    return 0
+local outcomes = {}
+for i, key in ipairs(KEYS) do
+  local current = redis.pcall('GET', key)
+  local outcome = 1
+  if type(current) == 'string' then
+    local ok, record = pcall(cjson.decode, current)
+    if ok and type(record) == 'table' and type(record.r) == 'number' and record.r > tonumber(ARGV[2 * i]) then
+      outcome = 0
+    end
   end
+  if outcome == 1 then redis.call('SET', key, ARGV[2 * i + 1], 'PX', ARGV[1]) end
+  outcomes[i] = outcome
 end
-redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-return 1
+return outcomes
 `)
 
 // Replace is Put for a purge: a record of the same revision, whatever it says, is

@@ -2,6 +2,8 @@ package linkcache_test
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -132,24 +134,49 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	if _, err := sub.Receive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	alone := linkcache.Message{Keys: []string{"redirect:s.test:a"}, Revision: 1, Position: linkcache.Position{Offset: 0}, Previous: -1}
 	var sent []linkcache.Message
 	for i := range 50 {
-		sent = append(sent, linkcache.Message{Keys: []string{"redirect:s.test:a"}, Revision: uint64(i + 1), Position: linkcache.Position{Offset: int64(i)}, Previous: int64(i - 1)})
+		sent = append(sent, linkcache.Message{Keys: []string{"redirect:s.test:a"}, Revision: uint64(i + 2), Position: linkcache.Position{Offset: int64(i + 1)}, Previous: int64(i)})
 	}
-	if err := store.PublishAll(t.Context(), sent); err != nil {
+	beat := linkcache.Message{Heartbeat: []linkcache.Position{{Offset: 50}}, Partitions: 1}
+	err := errors.Join(store.PublishAll(t.Context(), []linkcache.Message{alone}), store.PublishAll(t.Context(), sent), store.Publish(t.Context(), &beat))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Publish(t.Context(), &linkcache.Message{Heartbeat: []linkcache.Position{{Offset: 49}}, Partitions: 1}); err != nil {
-		t.Fatal(err)
-	}
-	for i := range sent {
+	for i, want := range []linkcache.Message{alone, linkcache.Join(sent), beat} {
 		got, err := sub.ReceiveMessage(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		m, err := linkcache.DecodeMessage([]byte(got.Payload))
-		if err != nil || m.Revision != sent[i].Revision || m.Previous != sent[i].Previous {
-			t.Fatalf("message %d = %+v, %v", i, m, err)
+		if err != nil || !reflect.DeepEqual(m, want) {
+			t.Fatalf("message %d = %+v, %v; want %+v", i, m, err, want)
 		}
+	}
+}
+
+// Of many entries in one call each has its outcome, in its place.
+func TestManyEntriesHaveTheirOutcomes(t *testing.T) {
+	store := linkcache.NewStore(redistest.Start(t).Client(t))
+	var first, second []linkcache.Entry
+	var want []linkcache.Outcome
+	for i := range 200 {
+		key := fmt.Sprintf("redirect:s.test:%d", i)
+		first = append(first, entry(key, 10, "https://ten.test/"))
+		revision := uint64(9 + i%3)
+		second = append(second, entry(key, revision, "https://other.test/"))
+		want = append(want, map[uint64]linkcache.Outcome{9: linkcache.Stale, 10: linkcache.Same, 11: linkcache.Applied}[revision])
+	}
+	// One key twice in a call: the later entry finds the earlier one.
+	second, want = append(second, entry("redirect:s.test:1", 12, ""), entry("redirect:s.test:1", 11, "https://late.test/")), append(want, linkcache.Applied, linkcache.Stale)
+	if _, err := store.Put(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.Put(t.Context(), second); err != nil || !slices.Equal(got, want) {
+		t.Errorf("Put = %v, %v; want %v", got, err, want)
+	}
+	if r, ok, err := store.Get(t.Context(), "redirect:s.test:1"); err != nil || !ok || r.Revision != 12 || !r.Deleted() {
+		t.Errorf("Get = %+v, %t, %v; want the deletion at 12", r, ok, err)
 	}
 }

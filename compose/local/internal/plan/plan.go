@@ -42,6 +42,9 @@ const (
 // DefaultDomain is the short domain of the first workspace.
 const DefaultDomain = "localhost"
 
+// localNames are by which edges are asked on this machine.
+const localNames = "localhost,127.0.0.1,::1"
+
 // TokenPepper is the secret of local stacks. It guards nothing: whoever reaches their database owns the machine.
 const TokenPepper = "local-stack-pepper-of-no-use-elsewhere"
 
@@ -157,6 +160,8 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_TOKEN_PEPPER":     TokenPepper,
 		"LINKSTREAM_SHORT_URL_SCHEME": "http",
 		"LINKSTREAM_SHORT_URL_PORT":   firstEdge, // so that a short URL works when it is pasted
+		"LINKSTREAM_LOCAL_NAMES":      localNames,
+		"LINKSTREAM_LOCAL_PORTS":      p.edgePorts(),
 	}, p.limits())
 	p.service("clicks", "clicks", TierWorker, adminClicks, nil, map[string]string{
 		"LINKSTREAM_KAFKA_BROKERS":    p.KafkaBrokers,
@@ -186,7 +191,7 @@ func (p *Plan) addServices() {
 				"LINKSTREAM_ORIGIN_URL":     rpcURL,
 				"LINKSTREAM_KAFKA_BROKERS":  p.KafkaBrokers,
 				"LINKSTREAM_DEFAULT_DOMAIN": DefaultDomain,
-				"LINKSTREAM_LOCAL_NAMES":    "localhost,127.0.0.1,::1",
+				"LINKSTREAM_LOCAL_NAMES":    localNames,
 				"LINKSTREAM_SERVER_TIMING":  "true",
 				// What QR codes say is what the API says, whichever edge draws them.
 				"LINKSTREAM_SHORT_URL_SCHEME":    "http",
@@ -258,6 +263,17 @@ func (p *Plan) use(port int, name string) ports.Use {
 
 func (p *Plan) addr(port int) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port+p.Settings.PortBase))
+}
+
+// edgePorts are where visitors ask, comma separated.
+func (p *Plan) edgePorts() string {
+	var ports []string
+	for r := range p.Settings.Regions {
+		for n := range p.Settings.Edges {
+			ports = append(ports, strconv.Itoa(edgePort(portEdge, r, n)+p.Settings.PortBase))
+		}
+	}
+	return strings.Join(ports, ",")
 }
 
 func edgePort(first, region, edge int) int { return first + 100*region + edge }

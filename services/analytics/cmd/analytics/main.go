@@ -94,9 +94,13 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	defer closeLimits()
 	mux := http.NewServeMux()
-	document := httpapi.New(mux, api.Title, api.Version, access.NewClient(s.AccessURL), log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
+	callers := access.NewClient(s.AccessURL)
+	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	api.Register(document, clicks, time.Now, log)
-	admin := httpserver.NewAdmin(registry, httpserver.Check{Name: "clickhouse", Ready: clicks.Ready})
+	admin := httpserver.NewAdmin(registry,
+		httpserver.Check{Name: "clickhouse", Ready: clicks.Ready},
+		httpserver.Check{Name: "access", Ready: callers.Ready},
+	)
 
 	adminListener, err := httpserver.Listen(ctx, s.AdminAddr)
 	if err != nil {

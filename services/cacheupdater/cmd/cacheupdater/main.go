@@ -12,11 +12,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/cacheupdater/internal/apply"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/memory"
 	"github.com/linkstream/linkstream/services/internal/redisconn"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
@@ -36,6 +36,9 @@ func main() {
 	}
 }
 
+// memoryLimit is far above what is in use: batches of records, and what they become.
+const memoryLimit = 256 << 20
+
 func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	s, err := config.Parse[settings]("cacheupdater writes the changelog of links to one region's Redis.", environ, args, stdout)
 	if err != nil {
@@ -46,6 +49,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	log = log.With("region", s.Region)
+	memory.Relax(memoryLimit)
 	registry := telemetry.NewRegistry()
 
 	redis, err := redisconn.OpenPatient(s.RedisURL, roundTrip)
@@ -60,8 +64,10 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	defer func() { _ = listener.Close() }()
 
+	away := newOutages(&s, log)
+	log = away.log()
 	updater, err := apply.New(
-		kafka.Options(s.KafkaBrokers, "cacheupdater-"+s.Region, log), redis,
+		kafka.Options(s.KafkaBrokers, "cacheupdater-"+s.Region, away.kafkaLog()), redis,
 		apply.Settings{
 			Region: s.Region, TopicPrefix: s.TopicPrefix,
 			Instance: kafka.Instance(s.InstanceName, listener.Addr()), DrainTimeout: s.DrainTimeout,
@@ -70,12 +76,12 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	topics := []events.Topic{events.LinksChangelog, events.DeadLinksChangelog}
+	away.updater = updater
 	// Without a broker there is nothing to write, and the process waits for one, not
 	// ready: it says in /readyz what it waits for, which one that ends and is started
 	// again cannot. A broker that lacks a topic ends it.
 	update := func(ctx context.Context) error {
-		if err := kafka.AwaitTopics(ctx, updater.Client(), s.TopicPrefix, kafka.Forever, topics...); err != nil {
+		if err := kafka.AwaitTopics(ctx, updater.Client(), s.TopicPrefix, kafka.Forever, topics()...); err != nil {
 			updater.Client().CloseAllowingRebalance()
 			return err
 		}
@@ -86,12 +92,14 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		httpserver.Check{Name: "redis", Ready: updater.RedisReady},
 		httpserver.Check{Name: "changelog", Ready: updater.ChangelogReady},
 		httpserver.Check{Name: "broker", Ready: func(ctx context.Context) error {
-			return kafka.CheckTopics(ctx, updater.Client(), s.TopicPrefix, topics...)
+			return kafka.CheckTopics(ctx, updater.Client(), s.TopicPrefix, topics()...)
 		}},
 	)
 	log.Info("started", "admin", listener.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(listener, admin, s.DrainTimeout, log).Run},
+		runner.Task{Name: "redis outages", Run: away.redis.Run},
+		runner.Task{Name: "broker outages", Run: away.broker.Run},
 		runner.Task{Name: "updater", Run: update},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)

@@ -32,9 +32,11 @@ type batch struct {
 func (u *Updater) apply(ctx context.Context, records []*kgo.Record) error {
 	b := u.decode(records)
 	var outcomes []linkcache.Outcome
-	err := u.persist(ctx, "writing to redis", func() (err error) {
-		outcomes, err = u.store.Put(ctx, b.entries)
-		return err
+	err := u.persist(ctx, "writing to redis", func() error {
+		return u.redis(func() (err error) {
+			outcomes, err = u.store.Put(ctx, b.entries)
+			return err
+		})
 	})
 	if err != nil {
 		return err
@@ -42,7 +44,9 @@ func (u *Updater) apply(ctx context.Context, records []*kgo.Record) error {
 	// Before anybody is told: what the edges hear of, a replica has too.
 	u.noteWritten(ctx, records)
 	messages, fresh := u.messages(b, outcomes)
-	err = u.persist(ctx, "publishing invalidations", func() error { return u.store.PublishAll(ctx, messages) })
+	err = u.persist(ctx, "publishing invalidations", func() error {
+		return u.redis(func() error { return u.store.PublishAll(ctx, messages) })
+	})
 	if err != nil {
 		return err
 	}
@@ -77,7 +81,11 @@ func (u *Updater) noteWritten(ctx context.Context, records []*kgo.Record) {
 	if len(steps) == 0 {
 		return // a fill: its mark stays until the end
 	}
-	kept, replicated, err := u.seen.note(ctx, steps)
+	var kept, replicated bool
+	err := u.redis(func() (err error) {
+		kept, replicated, err = u.seen.note(ctx, steps)
+		return err
+	})
 	if err != nil && ctx.Err() == nil {
 		u.log.Warn("redis was written, and could not be told how far", "err", err)
 	}
@@ -195,7 +203,12 @@ func (u *Updater) bury(ctx context.Context, dead []*kgo.Record) error {
 	if len(dead) == 0 {
 		return nil
 	}
-	return u.persist(ctx, "writing to the dead topic", func() error { return u.client.ProduceSync(ctx, dead...).FirstErr() })
+	return u.persist(ctx, "writing to the dead topic", func() error {
+		if err := u.client.ProduceSync(ctx, dead...).FirstErr(); err != nil {
+			return ofBroker(err)
+		}
+		return nil
+	})
 }
 
 // persist tries until it works or ctx ends. Records are never passed over.

@@ -50,7 +50,7 @@ func (u *Updater) checkEnds(ctx context.Context, now time.Time) error {
 	defer cancel()
 	listed, err := kadm.NewClient(u.client).ListEndOffsets(ctx, u.topic)
 	if err != nil {
-		return fmt.Errorf("asking for the end of the changelog: %w", err)
+		return fmt.Errorf("asking for the end of the changelog: %w", ofBroker(err))
 	}
 	stuck := map[int32]kgo.EpochOffset{}
 	u.partitions.mu.Lock()

@@ -249,3 +249,21 @@ func TestSuccessorOfTheSameNameTakesOverAtOnce(t *testing.T) {
 	w.produce(t, a.created(t, 1, "https://a.test/"))
 	w.holds(t, "a", 1, "https://a.test/")
 }
+
+// A Redis that hangs is named, and not the broker, which nobody asks meanwhile.
+func TestARedisThatHangsIsNamed(t *testing.T) {
+	w := newWorld(t)
+	r := w.start(t)
+	facttest.Eventually(t, "ready", func() bool { return r.ChangelogReady(t.Context()) == nil && r.RedisReady(t.Context()) == nil })
+	w.redis.Pause()
+	defer w.redis.Resume()
+	facttest.Eventually(t, "redis is named", func() bool { return r.RedisReady(t.Context()) != nil })
+	for began := time.Now(); time.Since(began) < 3*time.Second; {
+		if err := r.ChangelogReady(t.Context()); err != nil {
+			t.Fatalf("the changelog is blamed: %v", err)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	w.redis.Resume()
+	facttest.Eventually(t, "ready again", func() bool { return r.ChangelogReady(t.Context()) == nil && r.RedisReady(t.Context()) == nil })
+}

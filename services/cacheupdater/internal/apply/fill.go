@@ -21,7 +21,11 @@ const quietEnd = 15 * time.Second
 // fills that are needed and completes those that have caught up. It runs between
 // a poll and AllowRebalance, as SetOffsets wants.
 func (u *Updater) verify(ctx context.Context) error {
-	seen, err := u.generation.look(ctx)
+	var seen view
+	err := u.redis(func() (err error) {
+		seen, err = u.generation.look(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -79,7 +83,11 @@ func (u *Updater) endFill(ctx context.Context, id int32, f *fill) error {
 	done := true
 	if f.mark != "" {
 		var err error
-		if done, err = u.generation.complete(ctx, id, f, written); err != nil {
+		err = u.redis(func() error {
+			done, err = u.generation.complete(ctx, id, f, written)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -103,7 +111,7 @@ func (u *Updater) catchUp(ctx context.Context, ids []int32) error {
 	defer cancel()
 	ends, err := kadm.NewClient(u.client).ListEndOffsets(ctx, u.topic)
 	if err != nil {
-		return fmt.Errorf("asking for the end of the changelog: %w", err)
+		return fmt.Errorf("asking for the end of the changelog: %w", ofBroker(err))
 	}
 	now := time.Now()
 	for _, id := range ids {
@@ -131,14 +139,15 @@ func (u *Updater) beginFill(ctx context.Context, held map[int32]entry) error {
 	admin := kadm.NewClient(u.client)
 	starts, err := admin.ListStartOffsets(ctx, u.topic)
 	if err != nil {
-		return fmt.Errorf("asking for the start of the changelog: %w", err)
+		return fmt.Errorf("asking for the start of the changelog: %w", ofBroker(err))
 	}
 	ends, err := admin.ListEndOffsets(ctx, u.topic)
 	if err != nil {
-		return fmt.Errorf("asking for the end of the changelog: %w", err)
+		return fmt.Errorf("asking for the end of the changelog: %w", ofBroker(err))
 	}
 	mark := "filling " + uuid.NewString()
-	if err := u.generation.begin(ctx, mark, slices.Collect(maps.Keys(held))); err != nil {
+	err = u.redis(func() error { return u.generation.begin(ctx, mark, slices.Collect(maps.Keys(held))) })
+	if err != nil {
 		return err
 	}
 	now, runID := time.Now(), u.seen.runID

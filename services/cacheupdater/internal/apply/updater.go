@@ -28,6 +28,9 @@ const (
 	// fetch without records is answered after fetchWait.
 	readSilence = 1500 * time.Millisecond
 	fetchWait   = 400 * time.Millisecond
+	// redisSilence is how long a question to Redis may be open for /readyz to say nothing.
+	// It is less than readSilence: while Redis is waited for, nobody fetches.
+	redisSilence = time.Second
 
 	// chunkRecords is written in one round trip to Redis and published in another.
 	// 200,000 records took 1.9 s on two shared cores, broker and Redis included: a
@@ -47,6 +50,12 @@ const (
 	adminTimeout = 5 * time.Second
 	retryFirst   = 20 * time.Millisecond
 	retryMax     = time.Second
+)
+
+// What is in the errors that an updater logs of somebody who is away.
+var (
+	ErrRedis  = errors.New("redis does not do as it is told")
+	ErrBroker = errors.New("the broker does not answer")
 )
 
 // Settings of an updater.
@@ -72,10 +81,12 @@ type Updater struct {
 	metrics    metrics
 
 	seen       view // by the last verify; of the loop alone
+	quiet      bool // the last heartbeat failed, and that was told; of the loop alone
 	suspicious bool // Redis may not be the one that was seen; of the loop alone
 
 	lastFetch *fetchClock
 	failure   atomic.Pointer[error] // what Redis or the dead topic answered last, nil when all is well
+	asked     atomic.Int64          // when the question to Redis under way began, in nanoseconds since 1970; 0 for none
 }
 
 // New returns an updater over a region's Redis. Options are those of a Kafka
@@ -155,7 +166,7 @@ func (u *Updater) step(ctx context.Context, beat *time.Time) (fenced error) {
 		case errors.Is(err, kerr.FencedInstanceID):
 			fenced = fmt.Errorf("another updater has taken this one's name: %w", err)
 		default:
-			u.log.Error("reading the changelog", "topic", topic, "partition", partition, "err", err)
+			u.log.Error("reading the changelog", "topic", topic, "partition", partition, "err", ofBroker(err))
 		}
 	})
 	if fenced != nil {
@@ -186,10 +197,13 @@ func (u *Updater) beatIfDue(ctx context.Context, beat *time.Time) {
 	if _, incomplete, _ := u.partitions.filling(); incomplete > 0 {
 		*beat = now.Add(fillBeatEvery) // the edges ask the origin until it is over
 	}
-	before := u.failure.Load()
 	err := u.beat(ctx)
-	if err != nil && before == nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !u.quiet {
 		u.log.Warn("no heartbeat", "err", err)
+	}
+	u.quiet = err != nil
+	if errors.Is(err, ErrBroker) {
+		err = nil // the readiness of Redis is not at stake
 	}
 	u.note(err)
 }
@@ -201,7 +215,7 @@ func (u *Updater) beat(ctx context.Context) error {
 		return err
 	}
 	if silent := u.lastFetch.silent(); silent > readSilence {
-		return nil // /readyz says so
+		return ErrBroker // /readyz says so, too
 	}
 	if !u.partitions.counted() {
 		if err := u.countPartitions(ctx); err != nil {
@@ -215,7 +229,26 @@ func (u *Updater) beat(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	return u.store.Publish(ctx, &m)
+	return u.redis(func() error { return u.store.Publish(ctx, &m) })
+}
+
+// redis asks Redis something, and notes since when it has been asked.
+func (u *Updater) redis(ask func() error) error {
+	u.asked.Store(time.Now().UnixNano())
+	defer u.asked.Store(0)
+	if err := ask(); err != nil {
+		return fmt.Errorf("%w: %w", ErrRedis, err)
+	}
+	return nil
+}
+
+// ofBroker marks an error of a broker that is away. One that answers, and refuses for
+// good, is there.
+func ofBroker(err error) error {
+	if answer, ok := errors.AsType[*kerr.Error](err); ok && !answer.Retriable {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrBroker, err)
 }
 
 // countPartitions asks how many partitions the changelog has: an edge must learn of
@@ -228,7 +261,7 @@ func (u *Updater) countPartitions(ctx context.Context) error {
 		err = topics.Error()
 	}
 	if err != nil {
-		return fmt.Errorf("counting the changelog's partitions: %w", err)
+		return fmt.Errorf("counting the changelog's partitions: %w", ofBroker(err))
 	}
 	u.partitions.setCount(int32(len(topics[u.topic].Partitions))) //nolint:gosec // numbered by int32
 	return nil
@@ -247,18 +280,22 @@ func (u *Updater) RedisReady(context.Context) error {
 	if err := u.failure.Load(); err != nil {
 		return *err
 	}
+	if asked := u.asked.Load(); asked != 0 && time.Since(time.Unix(0, asked)) > redisSilence {
+		return fmt.Errorf("no answer for %v", redisSilence)
+	}
 	return nil
 }
 
 // ChangelogReady is a readiness check: the changelog is being read and Redis holds
 // all of it.
-func (u *Updater) ChangelogReady(context.Context) error {
+func (u *Updater) ChangelogReady(ctx context.Context) error {
 	joined, incomplete, assigned := u.partitions.filling()
 	switch {
 	case !joined:
 		return errors.New("has not joined its consumer group yet")
-	case assigned > 0 && u.lastFetch.silent() > readSilence:
-		return errors.New("the broker does not answer")
+	case assigned > 0 && u.lastFetch.silent() > readSilence && u.RedisReady(ctx) == nil:
+		// While Redis is waited for nobody fetches, and the broker is not to blame.
+		return ErrBroker
 	case incomplete > 0:
 		return fmt.Errorf("filling redis: %d of %d partitions to go", incomplete, assigned)
 	}

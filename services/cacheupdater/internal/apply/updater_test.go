@@ -172,10 +172,29 @@ func (w *world) listen(t *testing.T) <-chan linkcache.Message {
 				t.Error(err)
 				return
 			}
-			out <- m
+			for _, m := range apart(m) {
+				out <- m
+			}
 		}
 	}()
 	t.Cleanup(func() { _ = sub.Close(); <-done })
+	return out
+}
+
+// apart is a message as one for each key, each with the position of the whole span.
+func apart(m linkcache.Message) []linkcache.Message {
+	if len(m.Spans) == 0 {
+		return []linkcache.Message{m}
+	}
+	var out []linkcache.Message
+	for _, s := range m.Spans {
+		for i, key := range s.Keys {
+			out = append(out, linkcache.Message{
+				Keys: []string{key}, Revision: s.Revisions[i],
+				Position: linkcache.Position{Partition: s.Partition, Offset: s.Offset}, Previous: s.Previous,
+			})
+		}
+	}
 	return out
 }
 

@@ -62,7 +62,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Reachable("links", s.LinksURL),
 		httpserver.Reachable("analytics", s.AnalyticsURL),
-		httpserver.Reachable("access", s.AccessURL),
+		httpserver.Check{Name: "access", Ready: access.NewClient(s.AccessURL).Ready},
 	)
 	log.InfoContext(ctx, "serving", "addr", public.Addr().String(), "admin_addr", private.Addr().String())
 	return runner.Run(ctx,

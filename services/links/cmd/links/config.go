@@ -33,6 +33,8 @@ type settings struct {
 	TokenPepper      string        `env:"TOKEN_PEPPER,required" help:"secret of 32 characters at least, under which API keys and sessions are hashed"`
 	TokenPeppersOld  []string      `env:"TOKEN_PEPPER_PREVIOUS" help:"secrets that were TOKEN_PEPPER before, comma separated; keys move to the new one when they are used"`
 	Schemes          []string      `env:"DESTINATION_SCHEMES" help:"schemes of destinations beyond http and https, comma separated"`
+	LocalNames       []string      `env:"LOCAL_NAMES" help:"hosts that mean the default domain at edges, as their own setting of this name, comma separated"`
+	LocalPorts       []int         `env:"LOCAL_PORTS" help:"ports of edges that are asked by those names, comma separated; targets that lead there are refused"`
 	httplimit.Settings
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/memory"
 	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
 	"github.com/linkstream/linkstream/services/internal/rpc/controlv1/controlv1connect"
 	"github.com/linkstream/linkstream/services/internal/rpc/originv1/originv1connect"
@@ -55,6 +56,13 @@ const (
 	// topics are there. After it the service starts without: edges need the origin
 	// look-up most when other things are down.
 	brokerPatience = 10 * time.Second
+
+	// textsEvery is how often texts are looked for that nobody has read.
+	textsEvery = 2 * time.Second
+
+	// memoryLimit is above what bulk calls of the largest size take: some hold 16 MiB of
+	// text and what becomes of it.
+	memoryLimit = 1 << 30
 )
 
 func serve(ctx context.Context, environ, args []string, stdout io.Writer) error {
@@ -66,6 +74,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	if err != nil {
 		return err
 	}
+	memory.Relax(memoryLimit)
 	registry := telemetry.NewRegistry()
 
 	pool, err := postgres.Open(ctx, s.PostgresURL, s.PostgresMaxConns)
@@ -73,6 +82,8 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		return err
 	}
 	defer pool.Close()
+	away := newOutages(&s, pool, log)
+	log = away.log()
 	defaultDomain, _ := link.ParseHost(s.DefaultDomain) // checked with the settings
 	store := postgres.New(pool, defaultDomain, s.TombstoneGrace)
 	keys, err := keyring.New(s.TokenPepper, s.TokenPeppersOld...)
@@ -86,12 +97,13 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 
 	locks := unlock.New(store, password.New(password.ForLinks(), linkPasswordsAtOnce), keys)
 
-	kafkaOptions := kafka.Options(s.KafkaBrokers, "links", log)
+	kafkaOptions := kafka.Options(s.KafkaBrokers, "links", away.kafkaLog())
 	probe, err := kgo.NewClient(kafkaOptions...)
 	if err != nil {
 		return fmt.Errorf("making the broker's client: %w", err)
 	}
 	defer probe.Close()
+	away.probe = probe
 	err = kafka.AwaitTopics(ctx, probe, s.TopicPrefix, brokerPatience, events.LinksChangelog)
 	switch {
 	case errors.Is(err, kafka.ErrNoAnswer):
@@ -112,7 +124,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	callers := access.Remember(accounts, func(token string) bool { return strings.HasPrefix(token, account.KeyPrefix) })
 	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	guard.Use(document)                                                                         //nolint:contextcheck // likewise
-	api.Register(document, store, locks, &link.Rules{Schemes: s.Schemes}, address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+	api.Register(document, store, locks, &link.Rules{Schemes: s.Schemes, LocalNames: s.LocalNames, LocalPorts: s.LocalPorts}, address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 	api.RegisterEdges(document, edges, store, log)
 	api.RegisterDomains(document, store, log)
 	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
@@ -134,14 +146,40 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "rpc", s.RPCAddr, "admin", s.AdminAddr)
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: adminServer.Run}, // stopped last: says until then how it goes
-		runner.Task{Name: "relay", Run: outbox.Run},      // publishes what the last requests wrote
+		runner.Task{Name: "postgres outages", Run: away.postgres.Run},
+		runner.Task{Name: "broker outages", Run: away.broker.Run},
+		runner.Task{Name: "relay", Run: outbox.Run}, // publishes what the last requests wrote
 		runner.Task{Name: "edges", Run: edges.Run},
 		runner.Task{Name: "uses", Run: func(ctx context.Context) error { return accounts.RecordUses(ctx, log) }},
+		runner.Task{Name: "texts", Run: func(ctx context.Context) error { return readTexts(ctx, store, log) }},
 		runner.Task{Name: "idempotency", Run: guard.Run},
 		runner.Task{Name: "rpc", Run: rpcServer.Run},
 		runner.Task{Name: "api", Run: apiServer.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
 	)
+}
+
+// readTexts makes texts quick to find that were stored one by one or changed, whenever
+// enough of a workspace have come together.
+func readTexts(ctx context.Context, store *postgres.Store, log *slog.Logger) error {
+	tick := time.NewTicker(textsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		for n := 1; n > 0; {
+			var err error
+			if n, err = store.ReadTexts(ctx); err != nil {
+				if ctx.Err() == nil && !errors.Is(err, link.ErrUnavailable) { // that is told by others
+					log.WarnContext(ctx, "texts not read", "err", err)
+				}
+				break
+			}
+		}
+	}
 }
 
 func listen(ctx context.Context, addr string, h http.Handler, grace time.Duration, log *slog.Logger) (*httpserver.Server, error) {

@@ -32,8 +32,9 @@ const (
 	Version = "1.0.0"
 )
 
-// requestTimeout bounds what one request may wait for the store.
-const requestTimeout = 5 * time.Second
+// requestTimeout bounds what one request may wait for the store: with what an idempotency
+// key may add it stays below five seconds, the longest that a caller waits for a 503.
+const requestTimeout = 3500 * time.Millisecond
 
 // store keeps the links. Its errors are those of package link.
 type store interface {

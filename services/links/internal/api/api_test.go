@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,14 +179,19 @@ func TestAMergePatch(t *testing.T) {
 	if a.Destination != "https://e.test/2" || a.Title != "T" || a.StatusCode != http.StatusTemporaryRedirect || a.UpdatedAt <= made.UpdatedAt || a.CreatedAt != made.CreatedAt {
 		t.Errorf("got %s", a.raw)
 	}
-	a = patch(`{"title": null, "tags": null, "status_code": null, "expires_at": null, "fallback_url": null, "archived": null}`, 3, "Content-Type: application/merge-patch+json")
+	for _, kind := range []string{"application/json-patch+json", "application/vnd.api+json", "text/plain", "application/xml", "json"} {
+		if a := s.send(t, "PATCH", path, `{"title": "other"}`, "Content-Type: "+kind); a.status != 415 || a.Code != "unsupported_media_type" {
+			t.Errorf("a PATCH of %s gives %d %s", kind, a.status, a.raw)
+		}
+	}
+	a = patch(`{"title": null, "tags": null, "status_code": null, "expires_at": null, "fallback_url": null, "archived": null}`, 3, "Content-Type: application/merge-patch+json; charset=utf-8")
 	if a.Title != "" || len(a.Tags) != 0 || a.StatusCode != http.StatusFound || a.ExpiresAt != nil || a.FallbackURL != nil || a.Archived {
 		t.Errorf("got %s", a.raw)
 	}
 	patch(`{}`, 3)
 	patch(`{"destination": "HTTPS://e.test/2", "title": ""}`, 3) // nothing changes
 	patch(`{"slug": "b"}`, 4)
-	outbox := s.count(t, `SELECT count(*) FROM outbox`)
+	outbox := s.count(t, `SELECT coalesce(sum(changes), 0) FROM outbox`)
 	refuse := func(body string, status int, wrong string) {
 		t.Helper()
 		if a := s.send(t, "PATCH", path, body); a.status != status || a.wrong() != wrong {
@@ -198,7 +205,7 @@ func TestAMergePatch(t *testing.T) {
 	refuse(`{`, 400, "")
 	s.send(t, "POST", "/v1/links", `{"destination": "https://e.test/1", "slug": "taken"}`)
 	refuse(`{"slug": "taken"}`, 409, "")
-	if n := s.count(t, `SELECT count(*) FROM outbox`); n != outbox+1 {
+	if n := s.count(t, `SELECT coalesce(sum(changes), 0) FROM outbox`); n != outbox+1 {
 		t.Errorf("refused patches wrote %d records", n-outbox-1)
 	}
 	if a := s.send(t, "GET", path, ""); a.Version != 4 || a.Slug != "b" {
@@ -315,4 +322,38 @@ func TestADatabaseThatIsAwayIs503(t *testing.T) {
 	if a := s.send(t, "GET", "/v1/links", ""); a.status != 503 || a.header.Get("Retry-After") == "" || a.Code != "unavailable" {
 		t.Errorf("got %d %s %v", a.status, a.raw, a.header)
 	}
+}
+
+// A database that hangs is a 503 within five seconds, whatever is asked.
+func TestADatabaseThatHangsIsA503(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	made := s.send(t, "POST", "/v1/links", `{"destination": "https://e.test"}`)
+	hang, err := s.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = hang.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := hang.Exec(t.Context(), `LOCK TABLE links IN ACCESS EXCLUSIVE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	many := strings.TrimSuffix(strings.Repeat(`{"destination": "https://e.test"},`, 1000), ",")
+	var asking sync.WaitGroup
+	for _, q := range [][3]string{
+		{"GET", "/v1/links", ""},
+		{"GET", "/v1/links?q=text", ""},
+		{"POST", "/v1/links", `{"destination": "https://e.test"}`},
+		{"POST", "/v1/links/bulk", `{"links": [` + many + `]}`},
+		{"PATCH", "/v1/links/" + made.ID, `{"title": "T"}`},
+		{"DELETE", "/v1/links/" + made.ID, ""},
+	} {
+		asking.Go(func() {
+			began := time.Now()
+			a, err := s.try(t.Context(), q[0], q[1], q[2], "Idempotency-Key: "+q[0]+q[1])
+			if took := time.Since(began); err != nil || a.status != 503 || a.header.Get("Retry-After") == "" || took > 5*time.Second {
+				t.Errorf("%s %s: %d %.100s after %v, %v", q[0], q[1], a.status, a.raw, took, err)
+			}
+		})
+	}
+	asking.Wait()
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -247,7 +246,7 @@ func (r *rowReader) read(text []byte, into *newLinkBody) *httpapi.Problem {
 	if len(result.Errors) > 0 {
 		return httpapi.Invalid(httpapi.FieldErrors(result.Errors)...)
 	}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(into); err != nil {
+	if err := json.Unmarshal(text, into); err != nil {
 		return httpapi.Invalid(httpapi.FieldErrors([]error{&huma.ErrorDetail{Location: "body", Message: err.Error()}})...)
 	}
 	return nil

@@ -47,3 +47,19 @@ func decodeCursor(kind byte, s string) *position {
 	}
 	return p
 }
+
+// page is what callers see of a list that was asked for one item more than the limit, and
+// where the next page begins, if there is one.
+func page[Item, View any](kind byte, items []Item, limit int, view func(Item) View, at func(Item) position) (data []View, next *string) {
+	if len(items) > limit {
+		items = items[:limit]
+		last := at(items[limit-1])
+		cursor := encodeCursor(kind, last.createdAt, last.id)
+		next = &cursor
+	}
+	data = make([]View, len(items))
+	for i, item := range items {
+		data[i] = view(item)
+	}
+	return data, next
+}

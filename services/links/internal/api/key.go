@@ -201,16 +201,9 @@ func (a *keysAPI) list(ctx context.Context, in *pageInput) (*keysOutput, error) 
 		return nil, problem(ctx, a.log, err)
 	}
 	out := &keysOutput{}
-	out.Body.Data = []KeyView{}
-	for i, k := range keys {
-		if i == in.Limit {
-			last := keys[i-1]
-			cursor := encodeCursor(cursorOfKeys, last.CreatedAt, last.ID)
-			out.Body.NextCursor = &cursor
-			break
-		}
-		out.Body.Data = append(out.Body.Data, viewKey(k))
-	}
+	out.Body.Data, out.Body.NextCursor = page(cursorOfKeys, keys, in.Limit, viewKey, func(k account.Key) position {
+		return position{createdAt: k.CreatedAt, id: k.ID}
+	})
 	return out, nil
 }
 

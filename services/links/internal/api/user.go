@@ -120,16 +120,9 @@ func (a *usersAPI) list(ctx context.Context, in *pageInput) (*usersOutput, error
 		return nil, problem(ctx, a.log, err)
 	}
 	out := &usersOutput{}
-	out.Body.Data = []UserView{}
-	for i, m := range members {
-		if i == in.Limit {
-			last := members[i-1]
-			cursor := encodeCursor(cursorOfUsers, last.CreatedAt, last.ID)
-			out.Body.NextCursor = &cursor
-			break
-		}
-		out.Body.Data = append(out.Body.Data, viewUser(m))
-	}
+	out.Body.Data, out.Body.NextCursor = page(cursorOfUsers, members, in.Limit, viewUser, func(m account.Member) position {
+		return position{createdAt: m.CreatedAt, id: m.ID}
+	})
 	return out, nil
 }
 

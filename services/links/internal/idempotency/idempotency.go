@@ -52,6 +52,10 @@ const (
 	// storeTimeout bounds one question to the store.
 	storeTimeout = 3 * time.Second
 
+	// releaseTimeout bounds the release of a claim, after an operation that has failed:
+	// the caller waits for it, and the claim ends by itself.
+	releaseTimeout = time.Second
+
 	// forgetEvery is how often answers that are over are deleted.
 	forgetEvery = time.Minute
 )
@@ -237,7 +241,7 @@ func (g *Guard) try(ctx huma.Context, claim Claim, key string, c *captured, next
 		if ended {
 			return
 		}
-		after, cancel := context.WithTimeout(after, storeTimeout)
+		after, cancel := context.WithTimeout(after, releaseTimeout)
 		defer cancel()
 		if err := g.store.ReleaseKey(after, claim); err != nil { // it frees itself in a minute
 			g.log.WarnContext(after, "idempotency key not released", "request_id", httpapi.RequestID(after), "err", err)

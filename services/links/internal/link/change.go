@@ -2,10 +2,12 @@ package link
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/linkoption"
 )
 
@@ -86,6 +88,26 @@ func (c *Checked) Hosts() map[string]string { return c.hosts }
 type Rules struct {
 	// Schemes are those of targets that are allowed beyond http and https.
 	Schemes []string
+	// LocalNames are hosts that mean the default domain at an edge that is asked by them
+	// (localhost, 127.0.0.1), LocalPorts the ports of such edges: together they are own
+	// short domains.
+	LocalNames []string
+	LocalPorts []int
+}
+
+// own says whether a target leads to an edge by one of its local names.
+func (r *Rules) own(target destination) bool {
+	port, err := strconv.Atoi(target.port)
+	return err == nil && slices.Contains(r.LocalPorts, port) &&
+		slices.ContainsFunc(r.LocalNames, func(name string) bool { return address.Host(bracketed(name)) == target.host })
+}
+
+// bracketed is an IPv6 address as URLs have it, and any other host as it is.
+func bracketed(host string) string {
+	if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
+		return "[" + host + "]"
+	}
+	return host
 }
 
 // CheckNew checks a change that makes a link: a destination is needed.
@@ -117,12 +139,18 @@ func (r *Rules) check(c Change, wrong FieldErrors) (*Checked, error) {
 	if c.Destination.Set {
 		target, err := parseDestination(c.Destination.Value, r.Schemes)
 		wrong.addErr("destination", err)
+		if err == nil && r.own(target) {
+			wrong.Add("destination", CodeOwnDomain, "the URL leads to a short domain of this service")
+		}
 		c.Destination.Value = target.url
 		checked.hosts["destination"] = target.host
 	}
 	if c.FallbackURL.Set && c.FallbackURL.Value != "" {
 		target, err := parseDestination(c.FallbackURL.Value, r.Schemes)
 		wrong.addErr("fallback_url", err)
+		if err == nil && r.own(target) {
+			wrong.Add("fallback_url", CodeOwnDomain, "the URL leads to a short domain of this service")
+		}
 		c.FallbackURL.Value = target.url
 		checked.hosts["fallback_url"] = target.host
 	}

@@ -22,6 +22,8 @@ type destination struct {
 	url string
 	// host is in the normal form of domains; empty for schemes without one.
 	host string
+	// port is the one that is asked, the scheme's own where none is named.
+	port string
 }
 
 // parseDestination holds a target against the rules and brings it into the
@@ -59,7 +61,11 @@ func parseDestination(raw string, schemes []string) (destination, *ruleError) {
 	if err != nil {
 		return destination{}, err
 	}
-	return destination{url: scheme + "://" + host + port + escape(tail), host: address.Host(host)}, nil
+	at := strings.TrimPrefix(port, ":")
+	if at == "" {
+		at = map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	return destination{url: scheme + "://" + host + port + escape(tail), host: address.Host(host), port: at}, nil
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7F }

@@ -36,12 +36,17 @@ func (c *Checked) Fits(l *Link) bool {
 	g := &c.change
 	return fits(g.Destination, l.Destination) && fits(g.Domain, l.Domain.Host) &&
 		(!g.Slug.Set || l.Domain.SlugKey(g.Slug.Value) == l.SlugKey) &&
-		fits(g.Title, l.Title) && fits(g.Notes, l.Notes) && (!g.Tags.Set || slices.Equal(g.Tags.Value, l.Tags)) &&
+		fits(g.Title, l.Title) && fits(g.Notes, l.Notes) && (!g.Tags.Set || sameTags(g.Tags.Value, l.Tags)) &&
 		fits(g.StatusCode, l.StatusCode) && (!g.StartsAt.Set || sameTime(g.StartsAt.Value, l.StartsAt)) &&
 		(!g.ExpiresAt.Set || sameTime(g.ExpiresAt.Value, l.ExpiresAt)) &&
-		fits(g.FallbackURL, l.FallbackURL) && fits(g.ForwardQuery, l.ForwardQuery) && fits(g.Archived, l.Archived) &&
+		fits(g.FallbackURL, l.FallbackURL) && fits(g.ForwardQuery, l.ForwardQuery) && g.Archived.Value == l.Archived && // an archived link is found by who asks for one
 		fits(g.Disabled, l.Disabled) && (!g.MaxClicks.Set || g.MaxClicks.Value == nil && l.MaxClicks == 0 || g.MaxClicks.Value != nil && *g.MaxClicks.Value == l.MaxClicks) &&
 		(!g.Password.Set || c.password.Hash == l.Password.Hash) && g.Options.fits(&l.Options)
+}
+
+// sameTags does not look at the order, which nobody sees a meaning in. No tag is there twice.
+func sameTags(a, b []string) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(tag string) bool { return !slices.Contains(b, tag) })
 }
 
 func fits[T comparable](given Optional[T], has T) bool { return !given.Set || given.Value == has }

@@ -53,4 +53,5 @@ const (
 	LockSpace     = 0x6C696E6B // "link"
 	RelayLock     = 1          // held by the one relay that publishes
 	BootstrapLock = 2          // held during a bootstrap: workspaces have no unique name
+	TextsLock     = 3          // held by the one who reads texts
 )

@@ -21,7 +21,7 @@ const (
 	combineBatches = 4
 
 	// combineTimeout bounds one of them. It is not a caller's time: they share it.
-	combineTimeout = 5 * time.Second
+	combineTimeout = 3500 * time.Millisecond
 )
 
 // combiner lets links that are made at the same time share a transaction: one

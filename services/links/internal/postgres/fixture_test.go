@@ -13,6 +13,7 @@ import (
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/pgtest"
 	"github.com/linkstream/linkstream/services/internal/testproc"
+	"github.com/linkstream/linkstream/services/links/internal/changelog"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
@@ -79,26 +80,43 @@ type record struct {
 // outbox returns all rows in the order of their ids.
 func (w *world) outbox(t *testing.T) []record {
 	t.Helper()
-	rows, err := w.pool.Query(t.Context(), `SELECT id, link_id, payload,
+	rows, err := w.pool.Query(t.Context(), `SELECT id, link_id, changes, payload,
 		CASE WHEN publish_after = '-infinity' THEN 0 ELSE extract(epoch FROM publish_after - created_at) END::float8 FROM outbox ORDER BY id`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (record, error) {
-		var (
-			r       record
-			payload []byte
-			seconds float64
-		)
-		if err := row.Scan(&r.id, &r.link, &payload, &seconds); err != nil {
-			return r, err
-		}
+	var (
+		records []record
+		r       record
+		changes int
+		payload []byte
+		seconds float64
+	)
+	_, err = pgx.ForEachRow(rows, []any{&r.id, &r.link, &changes, &payload, &seconds}, func() error {
 		r.due = time.Duration(seconds * float64(time.Second)).Round(time.Second)
-		if payload == nil {
-			return r, nil
+		if r.event = nil; payload == nil {
+			records = append(records, r)
+			return nil
 		}
-		r.event = &eventspb.LinkChanged{}
-		return r, proto.Unmarshal(payload, r.event)
+		parts := [][]byte{payload}
+		if changes > 1 {
+			var err error
+			if parts, err = changelog.Split(payload, changes); err != nil {
+				return err
+			}
+		}
+		for _, part := range parts {
+			one := r
+			one.event = &eventspb.LinkChanged{}
+			if err := proto.Unmarshal(part, one.event); err != nil {
+				return err
+			}
+			if changes > 1 {
+				copy(one.link[:], one.event.GetLinkId())
+			}
+			records = append(records, one)
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

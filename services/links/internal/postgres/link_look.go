@@ -142,7 +142,8 @@ func fitting(n *link.New, selected string) (query, error) {
 		q.add(` AND l.notes = `, g.Notes.Value)
 	}
 	if g.Tags.Set {
-		q.add(` AND l.tags = `, g.Tags.Value)
+		q.add(` AND l.tags @> `, g.Tags.Value)
+		q.add(` AND l.tags <@ `, g.Tags.Value) // in any order
 	}
 	if g.StatusCode.Set {
 		q.add(` AND l.status_code = `, g.StatusCode.Value)
@@ -159,9 +160,7 @@ func fitting(n *link.New, selected string) (query, error) {
 	if g.ForwardQuery.Set {
 		q.add(` AND l.forward_query = `, g.ForwardQuery.Value)
 	}
-	if g.Archived.Set {
-		q.add(` AND l.archived = `, g.Archived.Value)
-	}
+	q.add(` AND l.archived = `, g.Archived.Value)
 	return q, q.addOptions(&g)
 }
 

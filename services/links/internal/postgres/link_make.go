@@ -10,10 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/linkstream/linkstream/events/eventspb"
-	"github.com/linkstream/linkstream/services/links/internal/changelog"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
@@ -29,6 +26,10 @@ const (
 	// they hold 2,000, beside some 1,600 of combined single creations; a server with
 	// Postgres's own settings has room for 6,400.
 	bulkTransactions = 2
+
+	// bulkTimeout bounds one of them, which takes a twentieth of a second. A database that
+	// hangs ends the call with the first.
+	bulkTimeout = 3500 * time.Millisecond
 )
 
 // Create stores a new link and the record of its creation. It fails with
@@ -50,18 +51,41 @@ func (s *Store) Make(ctx context.Context, n link.New) link.Outcome { return s.si
 // the first gets it. One that fails does so alone, with an error as of Make.
 func (s *Store) MakeMany(ctx context.Context, rows []link.New) []link.Outcome {
 	outcomes := make([]link.Outcome, 0, len(rows))
+	var away error
 	for part := range slices.Chunk(rows, bulkRows) {
-		select {
-		case s.bulk <- struct{}{}:
-			outcomes = append(outcomes, s.makeLinks(ctx, part)...)
-			<-s.bulk
-		case <-ctx.Done():
-			for range part {
-				outcomes = append(outcomes, link.Outcome{Err: fmt.Errorf("%w: %w", link.ErrUnavailable, ctx.Err())})
+		if away == nil {
+			select {
+			case s.bulk <- struct{}{}:
+				var made []link.Outcome
+				made, away = s.makePart(ctx, part)
+				<-s.bulk
+				outcomes = append(outcomes, made...)
+				continue
+			case <-ctx.Done():
+				away = fmt.Errorf("%w: %w", link.ErrUnavailable, ctx.Err())
 			}
+		}
+		for range part {
+			outcomes = append(outcomes, link.Outcome{Err: away})
 		}
 	}
 	return outcomes
+}
+
+// makePart makes the links of one transaction. It says when the database did not answer
+// in time, so that nobody waits for the next one, too.
+func (s *Store) makePart(ctx context.Context, part []link.New) (outcomes []link.Outcome, away error) {
+	bounded, cancel := context.WithTimeout(ctx, bulkTimeout)
+	defer cancel()
+	outcomes = s.makeLinks(bounded, part)
+	if bounded.Err() != nil {
+		for _, o := range outcomes {
+			if errors.Is(o.Err, link.ErrUnavailable) {
+				return outcomes, o.Err
+			}
+		}
+	}
+	return outcomes, nil
 }
 
 // draft is a link on its way.
@@ -185,22 +209,22 @@ func insert(ctx context.Context, tx pgx.Tx, fresh []*draft) error {
 		return nil
 	}
 	var c linkColumns
-	var payloads [][]byte
-	for _, d := range fresh {
+	created := make([]*link.Link, len(fresh))
+	for i, d := range fresh {
 		if err := c.add(d.link); err != nil {
 			return err
 		}
-		payload, err := proto.Marshal(changelog.Changed(d.link, eventspb.LinkChanged_KIND_CREATED))
-		if err != nil {
-			return fmt.Errorf("encoding the change: %w", err)
-		}
-		payloads = append(payloads, payload)
+		created[i] = d.link
+	}
+	textID, err := readTexts(ctx, tx, fresh)
+	if err != nil {
+		return err
 	}
 	batch := &pgx.Batch{}
-	c.queueInsert(batch)
-	// Due at once whatever the clocks say; see queueOutbox.
-	batch.Queue(`INSERT INTO outbox (link_id, payload, publish_after)
-		SELECT o.link_id, o.payload, '-infinity' FROM unnest($1::uuid[], $2::bytea[]) AS o (link_id, payload)`, c.ids, payloads)
+	c.queueInsert(batch, textID)
+	if err := queueCreated(batch, created); err != nil {
+		return err
+	}
 	return tx.SendBatch(ctx, batch).Close()
 }
 
@@ -242,13 +266,14 @@ func (c *linkColumns) add(l *link.Link) error {
 	return nil
 }
 
-func (c *linkColumns) queueInsert(batch *pgx.Batch) {
+// queueInsert inserts the links, whose texts have been read together at textID.
+func (c *linkColumns) queueInsert(batch *pgx.Batch, textID *int64) {
 	batch.Queue(`INSERT INTO links (id, workspace_id, domain_id, slug, slug_key, destination, title, notes, tags,
 			status_code, starts_at, expires_at, fallback_url, archived, version, revision, created_at, updated_at, forward_query,
-			disabled, max_clicks, max_clicks_since, password_hash, unlock_key, options)
+			disabled, max_clicks, max_clicks_since, password_hash, unlock_key, options, text_id)
 		SELECT l.id, l.workspace_id, l.domain_id, l.slug, l.slug_key, l.destination, l.title, l.notes, l.tags::text[],
 			l.status_code, l.starts_at, l.expires_at, l.fallback_url, l.archived, l.version, l.revision, l.created_at, l.updated_at, l.forward_query,
-			l.disabled, l.max_clicks, l.max_clicks_since, l.password_hash, l.unlock_key, l.options
+			l.disabled, l.max_clicks, l.max_clicks_since, l.password_hash, l.unlock_key, l.options, $26::bigint
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
 			$10::smallint[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::boolean[], $15::bigint[], $16::bigint[], $17::timestamptz[], $18::timestamptz[], $19::text[],
 			$20::boolean[], $21::bigint[], $22::bigint[], $23::text[], $24::bytea[], $25::jsonb[])
@@ -257,7 +282,7 @@ func (c *linkColumns) queueInsert(batch *pgx.Batch) {
 			disabled, max_clicks, max_clicks_since, password_hash, unlock_key, options)`,
 		c.ids, c.workspaces, c.domains, c.slugs, c.slugKeys, c.destinations, c.titles, c.notes, c.tags,
 		c.statusCodes, c.startsAt, c.expiresAt, c.fallbacks, c.archived, c.versions, c.revisions, c.createdAt, c.updatedAt, c.forwards,
-		c.disabled, c.limits, c.limitsSince, c.passwords, c.unlockKeys, c.options)
+		c.disabled, c.limits, c.limitsSince, c.passwords, c.unlockKeys, c.options, textID)
 }
 
 // arrayText is a text array as Postgres reads it. unnest would take an array of

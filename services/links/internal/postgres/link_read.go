@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/linkstream/linkstream/services/internal/address"
+	"github.com/linkstream/linkstream/services/links/internal/gram"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
@@ -98,46 +99,17 @@ func (s *Store) List(ctx context.Context, workspace uuid.UUID, f link.Filter, af
 	if text := f.Query + f.Tag; strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
 		return link.Page{}, nil // nothing that is stored has a NUL, or is not UTF-8
 	}
-	q := query{text: selectLinks + ` WHERE l.workspace_id = `}
-	q.add("", workspace)
+	host := ""
 	if f.Domain != "" {
-		host, ok := link.ParseHost(f.Domain)
-		if !ok {
+		var ok bool
+		if host, ok = link.ParseHost(f.Domain); !ok {
 			return link.Page{}, nil
 		}
-		q.add(` AND d.host = `, host)
-	}
-	if f.Tag != "" {
-		q.add(` AND l.tags @> `, []string{f.Tag})
-	}
-	if f.Query != "" {
-		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Query) + "%"
-		q.add(` AND (l.title || E'\n' || l.slug || E'\n' || l.destination) ILIKE `, pattern)
-	}
-	if f.Archived != nil {
-		q.add(` AND l.archived = `, *f.Archived)
-	}
-	if !f.CreatedAfter.IsZero() {
-		q.add(` AND l.created_at >= `, f.CreatedAfter)
-	}
-	if !f.CreatedBefore.IsZero() {
-		q.add(` AND l.created_at < `, f.CreatedBefore)
-	}
-	if after != nil {
-		q.add(` AND (l.created_at, l.id) < (`, after.CreatedAt)
-		q.add(`, `, after.ID)
-		q.text += `)`
 	}
 	// One more than asked for tells whether there is a next page.
-	q.add(` ORDER BY l.created_at DESC, l.id DESC LIMIT `, limit+1)
-
-	rows, err := s.pool.Query(ctx, q.text, append([]any{planForValues}, q.args...)...)
+	links, err := s.list(ctx, listing{workspace: workspace, filter: f, host: host, after: after, limit: limit + 1})
 	if err != nil {
-		return link.Page{}, translate(err)
-	}
-	links, err := pgx.CollectRows(rows, scanLink)
-	if err != nil {
-		return link.Page{}, translate(err)
+		return link.Page{}, err
 	}
 	page := link.Page{Links: links}
 	if len(links) > limit {
@@ -148,10 +120,71 @@ func (s *Store) List(ctx context.Context, workspace uuid.UUID, f link.Filter, af
 	return page, nil
 }
 
+// listing is what List was asked for.
+type listing struct {
+	workspace uuid.UUID
+	filter    link.Filter
+	host      string
+	after     *link.Position
+	limit     int
+}
+
+func (s *Store) list(ctx context.Context, l listing) ([]link.Link, error) {
+	if grams := gram.Of(l.workspace, l.filter.Query); len(grams) > 0 {
+		return s.find(ctx, l, grams)
+	}
+	q := l.query()
+	rows, err := s.pool.Query(ctx, q.text, append([]any{planForValues}, q.args...)...)
+	if err != nil {
+		return nil, translate(err)
+	}
+	links, err := pgx.CollectRows(rows, scanLink)
+	return links, translate(err)
+}
+
+func (l listing) query() query {
+	var q query
+	l.add(&q, func() {})
+	return q
+}
+
+// add adds the question, with a condition more.
+func (l listing) add(q *query, more func()) {
+	q.text += selectLinks
+	q.add(` WHERE l.workspace_id = `, l.workspace)
+	f := l.filter
+	if l.host != "" {
+		q.add(` AND d.host = `, l.host)
+	}
+	if f.Tag != "" {
+		q.add(` AND l.tags @> `, []string{f.Tag})
+	}
+	if f.Query != "" {
+		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Query) + "%"
+		q.add(` AND `+linkText+` ILIKE `, pattern)
+	}
+	if f.Archived != nil {
+		q.add(` AND l.archived = `, *f.Archived)
+	}
+	if !f.CreatedAfter.IsZero() {
+		q.add(` AND l.created_at >= `, f.CreatedAfter)
+	}
+	if !f.CreatedBefore.IsZero() {
+		q.add(` AND l.created_at < `, f.CreatedBefore)
+	}
+	if l.after != nil {
+		q.add(` AND (l.created_at, l.id) < (`, l.after.CreatedAt)
+		q.add(`, `, l.after.ID)
+		q.text += `)`
+	}
+	more()
+	q.add(` ORDER BY l.created_at DESC, l.id DESC LIMIT `, l.limit)
+}
+
 // planForValues makes the server plan a statement for the values it is given. Which
-// index is best depends on them: a text that many links have is found soonest in the
-// order of the list, a rare one by links_search_idx. A plan for any value takes the
-// first way always: 130 ms instead of 2 for a text that none of 100,000 links has.
+// index is best depends on them: a tag that many links have is found soonest in the
+// order of the list, a rare one by links_tags_idx. A plan for any value takes the first
+// way always.
 const planForValues = pgx.QueryExecModeCacheDescribe
 
 // query is a statement that grows by constant pieces, each with one parameter. A

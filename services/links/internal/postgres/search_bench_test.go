@@ -34,6 +34,18 @@ func BenchmarkList(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	for {
+		n, err := store.ReadTexts(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if _, err := pool.Exec(b.Context(), `VACUUM ANALYZE links, link_texts`); err != nil {
+		b.Fatal(err)
+	}
 	archived := true
 	for name, f := range map[string]link.Filter{
 		"all":           {},

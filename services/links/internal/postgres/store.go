@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,6 +153,21 @@ func translate(err error) error {
 	default:
 		return err
 	}
+}
+
+// Away says whether an error means that the database cannot be reached, or does not
+// answer. One that refuses this statement alone is there.
+func Away(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53")
+	}
+	return err != nil && !errors.Is(err, context.Canceled) && (disconnected(err) || errors.Is(err, link.ErrUnavailable))
+}
+
+// Address is where the pool's database is, for the log.
+func Address(pool *pgxpool.Pool) string {
+	c := pool.Config().ConnConfig
+	return net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
 }
 
 const uniqueViolation = "23505"

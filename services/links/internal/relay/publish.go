@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/links/internal/changelog"
 )
 
 // publisher does the work of one session.
@@ -21,8 +23,8 @@ type publisher struct {
 	relay  *Relay
 	conn   *pgx.Conn
 	client *kgo.Client
-	// blocked are the links with a row that can never be published. Their later rows
-	// wait behind it; all other links go on.
+	// blocked are the links with a row that can never be published, and those that share
+	// that row. Their later rows wait behind it; all other links go on.
 	blocked map[[16]byte]bool
 	// woken says that a notification came since the last look began.
 	woken bool
@@ -31,9 +33,17 @@ type publisher struct {
 // row is one row of the outbox on its way.
 type row struct {
 	id      int64
-	link    [16]byte
+	link    [16]byte // the first one's
+	changes int
 	payload []byte
-	err     error
+	records []*record
+}
+
+// record is one record of a row. It has an error, too, when the row cannot be read.
+type record struct {
+	link  [16]byte
+	kafka *kgo.Record
+	err   error
 }
 
 // news waits until rows may be there: for a notification, the next poll, or the
@@ -73,12 +83,12 @@ func (p *publisher) batch(ctx context.Context) (int, error) {
 	if err := p.produce(ctx, rows); err != nil {
 		return 0, err
 	}
-	done, failed := p.outcome(ctx, rows)
+	done, records, failed := p.outcome(ctx, rows)
 	if len(done) > 0 {
 		if _, err := p.conn.Exec(ctx, `DELETE FROM outbox WHERE id = ANY($1)`, done); err != nil {
 			return 0, fmt.Errorf("deleting published rows: %w", err)
 		}
-		p.relay.published.Add(float64(len(done)))
+		p.relay.published.Add(float64(records))
 	}
 	return len(rows), failed
 }
@@ -91,7 +101,7 @@ func (p *publisher) read(ctx context.Context) ([]*row, error) {
 	for id := range p.blocked {
 		blocked = append(blocked, id)
 	}
-	result, err := p.conn.Query(ctx, `SELECT id, link_id, payload FROM outbox
+	result, err := p.conn.Query(ctx, `SELECT id, link_id, changes, payload FROM outbox
 		WHERE publish_after <= clock_timestamp() AND link_id <> ALL($1)
 		ORDER BY publish_after, id LIMIT $2`, blocked, batchRows)
 	if err != nil {
@@ -99,7 +109,7 @@ func (p *publisher) read(ctx context.Context) ([]*row, error) {
 	}
 	rows, err := pgx.CollectRows(result, func(from pgx.CollectableRow) (*row, error) {
 		var r row
-		return &r, from.Scan(&r.id, &r.link, &r.payload)
+		return &r, from.Scan(&r.id, &r.link, &r.changes, &r.payload)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the outbox: %w", err)
@@ -107,24 +117,28 @@ func (p *publisher) read(ctx context.Context) ([]*row, error) {
 	return rows, nil
 }
 
-// produce hands all rows to the broker and waits for every answer, which it notes
-// in the row. Rows of a link behind one that cannot be encoded are not handed over.
+// produce hands all records to the broker and waits for every answer, which it notes in
+// the record. Rows with a link behind one that cannot be encoded are not handed over, nor
+// is any record of a row with such a one.
 func (p *publisher) produce(ctx context.Context, rows []*row) error {
 	stuck := map[[16]byte]error{}
+	var sent []*record
+	for _, r := range rows {
+		r.records = p.records(r)
+		if err := r.unfit(stuck); err != nil {
+			for _, rec := range r.records {
+				rec.err, stuck[rec.link] = err, err
+			}
+			continue
+		}
+		sent = append(sent, r.records...)
+	}
 	var answers sync.WaitGroup
 	answered := make(chan struct{})
-	outcomes := make([]error, len(rows)) // not in the rows: a late answer must not race with their reader
-	for i, r := range rows {
-		if outcomes[i] = stuck[r.link]; outcomes[i] != nil {
-			continue
-		}
-		record, err := p.record(r)
-		if err != nil {
-			outcomes[i], stuck[r.link] = err, err
-			continue
-		}
-		answers.Add(1)
-		p.client.Produce(ctx, record, func(_ *kgo.Record, err error) {
+	outcomes := make([]error, len(sent)) // not in the records: a late answer must not race with their reader
+	answers.Add(len(sent))
+	for i, rec := range sent {
+		p.client.Produce(ctx, rec.kafka, func(_ *kgo.Record, err error) {
 			outcomes[i] = err
 			answers.Done()
 		})
@@ -140,10 +154,24 @@ func (p *publisher) produce(ctx context.Context, rows []*row) error {
 		// ends, and closing the client ends them.
 		p.client.Close()
 		<-answered
-		return fmt.Errorf("waiting for the broker: %w", ctx.Err())
+		return fmt.Errorf("%w: %w", ErrBroker, ctx.Err())
 	}
-	for i, r := range rows {
-		r.err = outcomes[i]
+	for i, rec := range sent {
+		rec.err = outcomes[i]
+	}
+	return nil
+}
+
+// unfit is why a row must not be sent: it cannot be encoded, or waits behind one that
+// cannot.
+func (r *row) unfit(stuck map[[16]byte]error) error {
+	for _, rec := range r.records {
+		if rec.err != nil {
+			return rec.err
+		}
+		if err := stuck[rec.link]; err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -151,12 +179,32 @@ func (p *publisher) produce(ctx context.Context, rows []*row) error {
 // errUndecodable marks a row that holds no LinkChanged.
 var errUndecodable = errors.New("the row holds no link change")
 
-func (p *publisher) record(r *row) (*kgo.Record, error) {
+// records are those of a row, at least one.
+func (p *publisher) records(r *row) []*record {
 	if r.payload == nil {
-		return events.LinkTombstone(p.relay.prefix, r.link[:]), nil
+		return []*record{{link: r.link, kafka: events.LinkTombstone(p.relay.prefix, r.link[:])}}
 	}
+	parts := [][]byte{r.payload}
+	if r.changes > 1 {
+		var err error
+		if parts, err = changelog.Split(r.payload, r.changes); err != nil {
+			return []*record{{link: r.link, err: fmt.Errorf("%w: %w", errUndecodable, err)}}
+		}
+	}
+	records := make([]*record, len(parts))
+	for i, part := range parts {
+		rec := &record{link: r.link}
+		if rec.kafka, rec.err = p.record(part); rec.err == nil && r.changes > 1 {
+			rec.link = [16]byte(rec.kafka.Key) // whose length was checked
+		}
+		records[i] = rec
+	}
+	return records
+}
+
+func (p *publisher) record(payload []byte) (*kgo.Record, error) {
 	ev := &eventspb.LinkChanged{}
-	if err := proto.Unmarshal(r.payload, ev); err != nil {
+	if err := proto.Unmarshal(payload, ev); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUndecodable, err)
 	}
 	record, err := events.LinkChangedRecord(p.relay.prefix, ev)
@@ -166,40 +214,48 @@ func (p *publisher) record(r *row) (*kgo.Record, error) {
 	return record, nil
 }
 
-// outcome returns the ids to delete: those published, up to each link's first
-// failure. What was published behind a failure stays and is published again, so
-// that the link's last record is its newest. Failures that may pass are returned;
-// those that never will block their link.
-func (p *publisher) outcome(ctx context.Context, rows []*row) (done []int64, failed error) {
+// outcome returns the ids of the rows to delete, and how many records they have: those
+// published as a whole, up to each link's first failure. What was published behind a
+// failure stays and is published again, so that the link's last record is its newest; so
+// does what shares a row with a failure. Failures that may pass are returned; those that
+// never will block their row's links.
+func (p *publisher) outcome(ctx context.Context, rows []*row) (done []int64, records int, failed error) {
 	done = make([]int64, 0, len(rows))
 	stopped := map[[16]byte]bool{}
 	for _, r := range rows {
-		if stopped[r.link] {
+		waits := slices.ContainsFunc(r.records, func(rec *record) bool { return stopped[rec.link] })
+		i := slices.IndexFunc(r.records, func(rec *record) bool { return rec.err != nil })
+		if !waits && i < 0 {
+			done, records = append(done, r.id), records+len(r.records)
 			continue
 		}
-		if r.err == nil {
-			done = append(done, r.id)
+		for _, rec := range r.records {
+			stopped[rec.link] = true
+		}
+		if waits {
 			continue
 		}
-		stopped[r.link] = true
-		switch {
-		case errors.Is(r.err, errUndecodable):
-			p.block(ctx, r, reasonUndecodable)
-		case errors.Is(r.err, kerr.MessageTooLarge), errors.Is(r.err, kerr.InvalidRecord):
-			p.block(ctx, r, reasonRejected)
+		switch err := r.records[i].err; {
+		case errors.Is(err, errUndecodable):
+			p.block(ctx, r, err, reasonUndecodable)
+		case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.InvalidRecord):
+			p.block(ctx, r, err, reasonRejected)
 		default:
 			if failed == nil { // the others fail for the same reason
-				failed = fmt.Errorf("publishing row %d: %w", r.id, r.err)
+				failed = fmt.Errorf("%w: row %d: %w", ErrBroker, r.id, err)
 			}
 		}
 	}
-	return done, failed
+	return done, records, failed
 }
 
-// block makes a link's rows wait for a person: outbox_pending keeps counting them.
-// The next session tries once more.
-func (p *publisher) block(ctx context.Context, r *row, reason string) {
+// block makes the rows of a row's links wait for a person: outbox_pending keeps counting
+// them. The next session tries once more.
+func (p *publisher) block(ctx context.Context, r *row, err error, reason string) {
 	p.blocked[r.link] = true
+	for _, rec := range r.records {
+		p.blocked[rec.link] = true
+	}
 	p.relay.errors.WithLabelValues(reason).Inc()
-	p.relay.log.ErrorContext(ctx, "outbox row cannot be published", "row", r.id, "link_id", uuid.UUID(r.link).String(), "reason", reason, "err", r.err)
+	p.relay.log.ErrorContext(ctx, "outbox row cannot be published", "row", r.id, "link_id", uuid.UUID(r.link).String(), "reason", reason, "err", err)
 }

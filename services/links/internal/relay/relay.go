@@ -1,6 +1,6 @@
 // Package relay carries the outbox to the changelog.
 //
-// It promises that every row is published at least once, that the records of one
+// It promises that every record is published at least once, that the records of one
 // link are published in the order in which they were written, and that of all
 // relays of an installation one publishes at a time. A record that is published
 // twice has the same ce_id both times. It refuses to remember a position: a row is
@@ -17,6 +17,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -43,10 +44,13 @@ const (
 	// publishTimeout bounds one batch. After it the session ends, and with it all
 	// that the client still holds.
 	publishTimeout = 10 * time.Second
-	// batchRows bounds a batch: at most some 30 MB of records of the largest size,
+	// batchRows bounds a batch: at most some 30 MB, for a row has little more than 64 KiB,
 	// and enough for the round trips not to matter.
-	batchRows = 1000
+	batchRows = 400
 )
+
+// ErrBroker is in what Relay logs of a broker that is away.
+var ErrBroker = errors.New("the broker does not take the records")
 
 // Relay publishes the outbox.
 type Relay struct {
@@ -80,9 +84,9 @@ func New(pool *pgxpool.Pool, options []kgo.Opt, prefix string, grace time.Durati
 			kgo.RequiredAcks(kgo.AllISRAcks()),
 			kgo.ProducerLinger(0), // an edit is on its way at once; batches form by themselves under load
 		),
-		pending:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "outbox_pending", Help: "Rows of the outbox that are due and not published."}),
+		pending:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "outbox_pending", Help: "Records in the outbox that are due and not published."}),
 		active:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "outbox_relay_active", Help: "1 while this process is the one that publishes."}),
-		published: prometheus.NewCounter(prometheus.CounterOpts{Name: "outbox_published_total", Help: "Rows that were published and deleted."}),
+		published: prometheus.NewCounter(prometheus.CounterOpts{Name: "outbox_published_total", Help: "Records that were published and left the outbox."}),
 		errors:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "outbox_errors_total", Help: "What kept rows from being published, by reason."}, []string{"reason"}),
 	}
 	for _, reason := range []string{reasonSession, reasonUndecodable, reasonRejected} {
@@ -147,7 +151,10 @@ func (r *Relay) session(ctx context.Context) error {
 	}
 	defer client.Close()
 	if err := kafka.CheckTopics(ctx, client, r.prefix, events.LinksChangelog); err != nil {
-		return err
+		if errors.Is(err, kafka.ErrMissingTopics) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrBroker, err)
 	}
 	r.active.Set(1)
 	p.conn, p.client = conn, client
@@ -184,7 +191,7 @@ func acquire(ctx context.Context, conn *pgx.Conn) error {
 func (r *Relay) measure(ctx context.Context) {
 	for {
 		var n int64
-		if err := r.pool.QueryRow(ctx, `SELECT count(*) FROM outbox WHERE publish_after <= clock_timestamp()`).Scan(&n); err == nil {
+		if err := r.pool.QueryRow(ctx, `SELECT coalesce(sum(changes), 0) FROM outbox WHERE publish_after <= clock_timestamp()`).Scan(&n); err == nil {
 			r.pending.Set(float64(n))
 		}
 		if !wait(ctx, pollEvery) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -13,9 +14,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/facttest"
+	"github.com/linkstream/linkstream/services/links/internal/changelog"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -260,12 +264,68 @@ func TestNothingBehindAFailedRecordIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	r := w.relay(t)
 	x, y, z := [16]byte{1}, [16]byte{2}, [16]byte{3}
+	a, b, c, d, e, f := [16]byte{4}, [16]byte{5}, [16]byte{6}, [16]byte{7}, [16]byte{8}, [16]byte{9}
 	gone := errors.New("gone")
 	p := &publisher{relay: r, blocked: map[[16]byte]bool{}}
-	done, err := p.outcome(t.Context(), []*row{
-		{id: 1, link: x}, {id: 2, link: x, err: gone}, {id: 3, link: y}, {id: 4, link: x}, {id: 5, link: z, err: kerr.MessageTooLarge}, {id: 6, link: y}, {id: 7, link: z},
+	line := func(id int64, err error, links ...[16]byte) *row {
+		r := &row{id: id, link: links[0], changes: len(links)}
+		for _, l := range links {
+			r.records = append(r.records, &record{link: l})
+		}
+		r.records[len(links)-1].err = err
+		return r
+	}
+	done, records, err := p.outcome(t.Context(), []*row{
+		line(1, nil, x), line(2, gone, x), line(3, nil, y), line(4, nil, x), line(5, kerr.MessageTooLarge, z), line(6, nil, y), line(7, nil, z),
+		line(8, nil, a, b), line(9, nil, b), line(10, gone, c, d), line(11, nil, c), line(12, kerr.MessageTooLarge, e, f), line(13, nil, e), line(14, nil, a, e),
 	})
-	if !slices.Equal(done, []int64{1, 3, 6}) || !errors.Is(err, gone) || !p.blocked[z] || p.blocked[x] {
-		t.Errorf("got %v, %v, blocked %v", done, err, p.blocked)
+	if !slices.Equal(done, []int64{1, 3, 6, 8, 9}) || records != 6 || !errors.Is(err, gone) {
+		t.Errorf("got %v with %d records, %v", done, records, err)
+	}
+	if want := map[[16]byte]bool{z: true, e: true, f: true}; !maps.Equal(p.blocked, want) {
+		t.Errorf("blocked are %v, want %v", p.blocked, want)
+	}
+}
+
+// A row of many is published in its order, and one that is not what it says is left.
+//
+// Guards I3, I59.
+func TestARowOfManyLinksIsPublishedAsAWhole(t *testing.T) {
+	w := newWorld(t)
+	var packed []byte
+	var ids []uuid.UUID
+	for i := range 3 {
+		id := uuid.New()
+		ev := &eventspb.LinkChanged{}
+		if err := proto.Unmarshal(encode(t, id, fmt.Sprintf("many%d", i)), ev); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if packed, err = changelog.Append(packed, ev); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	row := `INSERT INTO outbox (link_id, changes, payload, publish_after) VALUES ($1, $2, $3, '-infinity')`
+	bad := uuid.New()
+	w.exec(t, row, bad, 4, packed)
+	w.exec(t, row, bad, 2, packed[:len(packed)/2])
+	w.exec(t, row, ids[0], 3, packed)
+	w.exec(t, `INSERT INTO outbox (link_id, payload, publish_after) VALUES ($1, $2, '-infinity')`, ids[1], encode(t, ids[1], "then"))
+	r := w.relay(t)
+	start(t, r)
+	got := map[string]bool{}
+	for _, d := range describe(t, w.read(t, 4)) {
+		got[d] = true
+	}
+	for _, want := range []string{"many0 v1 created", "many1 v1 created", "many2 v1 created", "then v1 created"} {
+		if !got[want] {
+			t.Errorf("got %v, which lacks %q", got, want)
+		}
+	}
+	w.none(t)
+	facttest.Eventually(t, "six records are pending", func() bool { return testutil.ToFloat64(r.pending) == 6 })
+	if n := testutil.ToFloat64(r.published); n != 4 {
+		t.Errorf("%v records count as published", n)
 	}
 }

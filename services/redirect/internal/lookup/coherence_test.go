@@ -216,6 +216,35 @@ func TestLostMessageIsNoticedByTheNext(t *testing.T) {
 	w.leads(t, "a", "https://new.test/", lookup.L2)
 }
 
+// One message may stand for many invalidations: each key has its floor, and what was lost
+// before them, or between them, is noticed.
+//
+// Guards I8, I9, I59.
+func TestAMessageOfManyInvalidationsIsTakenLikeEachOfThem(t *testing.T) {
+	w := newWorld(t)
+	for _, slug := range []string{"a", "b", "lost"} {
+		w.put(t, slug, 1, "https://old.test/")
+		w.becomesHit(t, slug, "https://old.test/")
+	}
+	gaps := w.invalidations(t, "gap")
+	w.put(t, "a", 2, "https://new.test/a")
+	w.put(t, "b", 3, "https://new.test/b")
+	heard := w.invalidations(t, "pubsub")
+	w.publishMany(t, 0, "a", 2, "b", 3)
+	facttest.Eventually(t, "both are heard", func() bool { return w.invalidations(t, "pubsub") == heard+2 })
+	w.leads(t, "a", "https://new.test/a", lookup.L2)
+	w.leads(t, "b", "https://new.test/b", lookup.L2)
+	w.leads(t, "lost", "https://old.test/", lookup.L1)
+	if got := w.invalidations(t, "gap"); got != gaps {
+		t.Errorf("%v gaps were seen where there are none", got-gaps)
+	}
+
+	w.put(t, "lost", 4, "https://new.test/lost")
+	w.publishMany(t, 1, "a", 5, "b", 6)
+	facttest.Eventually(t, "the gap is noticed", func() bool { return w.invalidations(t, "gap") > gaps })
+	w.leads(t, "lost", "https://new.test/lost", lookup.L2)
+}
+
 // Guards I9.
 func TestLostMessageIsNoticedByAHeartbeat(t *testing.T) {
 	w := newWorld(t)

@@ -143,17 +143,35 @@ func (f *Feed) handle(payload []byte, now time.Time) {
 		f.lookup.flush(byGap)
 		return
 	}
+	at := f.lookup.since(now)
 	if len(m.Keys) > 0 {
-		p, known := f.partition(m.Position.Partition)
-		if known && m.Previous > p.offset {
-			f.lookup.flush(byGap) // before the key, so that its floor outlives nothing
-		}
-		f.lookup.invalidate(m.Keys, m.Revision, byMessage)
-		p.offset = max(p.offset, m.Position.Offset)
+		f.follow(m.Position.Partition, m.Previous, m.Position.Offset, func() {
+			for _, key := range m.Keys {
+				f.lookup.invalidate(key, m.Revision, at)
+			}
+		})
+	}
+	for i := range m.Spans {
+		s := &m.Spans[i]
+		f.follow(s.Partition, s.Previous, s.Offset, func() {
+			for j, key := range s.Keys {
+				f.lookup.invalidate(key, s.Revisions[j], at)
+			}
+		})
 	}
 	if m.Heartbeat != nil {
 		f.heartbeat(&m, now)
 	}
+}
+
+// follow takes what was published of a partition behind previous, up to offset.
+func (f *Feed) follow(partition int32, previous, offset int64, take func()) {
+	p, known := f.partition(partition)
+	if known && previous > p.offset {
+		f.lookup.flush(byGap) // before the keys, so that their floors outlive nothing
+	}
+	take()
+	p.offset = max(p.offset, offset)
 }
 
 func (f *Feed) heartbeat(m *linkcache.Message, now time.Time) {

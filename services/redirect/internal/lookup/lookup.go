@@ -326,21 +326,19 @@ func (l *Lookup) unconfirmed(h uint64, e *Entry) (*Entry, Source, error) {
 	return e, Stale, nil
 }
 
-// invalidate notes that keys are at a revision, and drops what is older.
-func (l *Lookup) invalidate(keys []string, revision uint64, why reason) {
-	now := l.since(time.Now())
-	for _, key := range keys {
-		h := l.l1.hashString(key)
-		// The floor first: whoever stores from here on sees it, and whoever stored
-		// before is deleted below.
-		if l.floors.raise(h, revision, now) {
-			l.metrics.floorsDropped.Inc()
-		}
-		if e := l.l1.getString(h, key); e == nil || e.Revision < revision {
-			l.l1.del(h)
-		}
-		l.metrics.invalidation[why].Inc()
+// invalidate notes that a key is at a revision, and drops what is older. now is as of
+// since.
+func (l *Lookup) invalidate(key string, revision uint64, now int64) {
+	h := l.l1.hashString(key)
+	// The floor first: whoever stores from here on sees it, and whoever stored before is
+	// deleted below.
+	if l.floors.raise(h, revision, now) {
+		l.metrics.floorsDropped.Inc()
 	}
+	if e := l.l1.getString(h, key); e == nil || e.Revision < revision {
+		l.l1.del(h)
+	}
+	l.metrics.invalidation[byMessage].Inc()
 }
 
 // flush makes every entry ask again. Nothing is thrown away: what cannot be

@@ -243,6 +243,25 @@ func (w *world) publish(t *testing.T, slug string, revision uint64, lost int64) 
 	}
 }
 
+// publishMany is publish for slugs and their revisions, in one message.
+func (w *world) publishMany(t *testing.T, lost int64, what ...any) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.offset += lost
+	var messages []linkcache.Message
+	for i := 0; i < len(what); i += 2 {
+		messages = append(messages, linkcache.Message{
+			Keys: []string{linkcache.Key("s.test", what[i].(string))}, Version: 1, Revision: uint64(what[i+1].(int)), //nolint:forcetypeassert,gosec // the test's own
+			Position: linkcache.Position{Offset: w.offset + 1}, Previous: w.offset,
+		})
+		w.offset++
+	}
+	if err := w.store.PublishAll(t.Context(), messages); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // invalidations is one value of cache_invalidation_total.
 func (w *world) invalidations(t *testing.T, source string) float64 {
 	t.Helper()
