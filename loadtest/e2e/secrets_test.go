@@ -41,6 +41,10 @@ func secretive(folder string) map[string][]string {
 			"LINKSTREAM_LINKS_URL=http://user:SECRET@NOBODY", "LINKSTREAM_ANALYTICS_URL=http://user:SECRET@NOBODY",
 			"LINKSTREAM_ACCESS_URL=http://user:SECRET@NOBODY", "LINKSTREAM_RATELIMIT_REDIS_URL=redis://user:SECRET@NOBODY/0",
 		}, common...),
+		"canary": {
+			"LINKSTREAM_CANARY_API_URL=http://NOBODY", "LINKSTREAM_CANARY_API_KEY=SECRET",
+			"LINKSTREAM_CANARY_DOMAIN=go.test", "LINKSTREAM_CANARY_EDGES=http://NOBODY",
+		},
 		"migrate": append([]string{
 			"LINKSTREAM_POSTGRES_URL=postgres://user:SECRET@NOBODY/db", "LINKSTREAM_CLICKHOUSE_URL=http://user:SECRET@NOBODY/linkstream",
 			"LINKSTREAM_SCHEMA_REGISTRY_URL=http://user:SECRET@NOBODY",

@@ -192,7 +192,9 @@ func TestPrometheusAsksEveryProgram(t *testing.T) {
 				continue
 			}
 			_, port, err := net.SplitHostPort(*admin)
-			if err != nil || !strings.Contains(string(text), name+":"+port) {
+			asked := strings.Contains(string(text), name+":"+port) || // or only where it is started:
+				strings.Contains(string(text), "names: ["+name+"]") && strings.Contains(string(text), "port: "+port)
+			if err != nil || !asked {
 				t.Errorf("%s: Prometheus does not ask %s at %s: %v", file, name, *admin, err)
 			}
 		}
