@@ -25,8 +25,8 @@ SHELL   := bash
 ROOT    := $(CURDIR)
 BIN     := $(ROOT)/.local/bin
 WEB     := services/dashboard/web
-MODULES := events migrations services/internal services/internal/ratelimit/versus services/links services/cacheupdater services/redirect services/clicks services/analytics services/dashboard services/canary compose/local loadtest
-SERVICES := links cacheupdater redirect clicks analytics dashboard canary
+MODULES := events migrations services/internal services/internal/ratelimit/versus services/links services/cacheupdater services/redirect services/clicks services/analytics services/dashboard services/webhooks services/canary compose/local loadtest
+SERVICES := links cacheupdater redirect clicks analytics dashboard webhooks canary
 BUF     := $(ROOT)/bin/buf-$(BUF_VERSION)/node_modules/.bin/buf
 GOLANGCI := $(ROOT)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 OAPI_CODEGEN := $(ROOT)/bin/oapi-codegen-$(OAPI_CODEGEN_VERSION)
@@ -155,7 +155,8 @@ generate: $(BUF) $(OAPI_CODEGEN) bin/protoc-gen-go bin/protoc-gen-connect-go ## 
 	@mkdir -p $(BIN)
 	@go run ./services/links/cmd/links openapi > $(BIN)/links.openapi.json
 	@go run ./services/analytics/cmd/analytics openapi > $(BIN)/analytics.openapi.json
-	@go run ./services/dashboard/cmd/dashboard openapi-merge $(BIN)/links.openapi.json $(BIN)/analytics.openapi.json > $(BIN)/openapi.json
+	@go run ./services/webhooks/cmd/webhooks openapi > $(BIN)/webhooks.openapi.json
+	@go run ./services/dashboard/cmd/dashboard openapi-merge $(BIN)/links.openapi.json $(BIN)/analytics.openapi.json $(BIN)/webhooks.openapi.json > $(BIN)/openapi.json
 	@mv $(BIN)/openapi.json schemas/openapi.json
 	@$(OAPI_CODEGEN) -config schemas/oapi-codegen.yaml schemas/openapi.json
 	@go run ./compose/local/cmd/grafana compose/grafana/dashboards

@@ -470,7 +470,7 @@ func (s *stack) clickhouse(t *testing.T, query string) string {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != 200 {
+	if err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %d %s %v", query, answer.StatusCode, text, err)
 	}
 	return string(text)

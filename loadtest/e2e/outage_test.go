@@ -40,7 +40,7 @@ const waited = 20 * time.Millisecond
 // TestWarmLinksRedirectInEveryOutage stops what is behind the edges, piece by piece and
 // all together, dead and hanging, while visitors come at a steady rate.
 //
-// Guards I11.
+// Guards I11, I57.
 func TestWarmLinksRedirectInEveryOutage(t *testing.T) {
 	s := newStack(t)
 	o := &outage{stack: s}
@@ -101,33 +101,36 @@ func (o *outage) hung(t *testing.T, names []string) {
 		t.Skip("finds the processes of PostgreSQL in /proc")
 	}
 	var pids []int
-	for _, name := range names {
-		pid, err := o.pid(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids = append(pids, family(t, pid)...)
-	}
 	resume := func() {
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGCONT) // a process of PostgreSQL may have ended
 		}
 	}
 	defer resume()
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
+	stop := func(family ...int) {
+		for _, pid := range family {
+			pids = append(pids, pid)
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range names {
+		pid, err := o.pid(name)
+		if err != nil {
 			t.Fatal(err)
 		}
+		stop(pid) // first: a child that it makes while the others are looked for would go on answering
+		stop(children(t, pid)...)
 	}
 	o.underFault(t, hungFor)
 	resume()
 	o.recovered(t)
 }
 
-// family is a process and its children, which of PostgreSQL are those that answer.
-func family(t *testing.T, parent int) []int {
+// children are those of a process, which of PostgreSQL are those that answer.
+func children(t *testing.T, parent int) (pids []int) {
 	t.Helper()
-	pids := []int{parent}
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +208,7 @@ func (o *outage) underFault(t *testing.T, length time.Duration) {
 		t.Logf("edge %d: %d visits, p99 %v, longest %v, %d waited; healthy p99 %v, without a look-up %v",
 			i, len(got.links), p99, got.links[len(got.links)-1], got.waited, o.healthy[i], nothing)
 		if got.waited*100 > len(got.links) {
-			t.Errorf("edge %d: %d of %d visits waited for something", i, got.waited, len(got.links))
+			t.Errorf("edge %d: %d of %d visits waited for something: %v", i, got.waited, len(got.links), got.waiting)
 		}
 		if p99 > limit {
 			t.Errorf("edge %d: p99 is %v, want %v at most", i, p99, limit)
@@ -233,6 +236,7 @@ type waits struct {
 	links   []time.Duration
 	nothing []time.Duration // those to what no look-up is made for
 	waited  int             // how many were much longer than the one beside it
+	waiting map[string]int  // the same by link, source and second
 }
 
 // measure visits all edges at a steady rate, whether they answer or not, and wants
@@ -241,7 +245,10 @@ func (o *outage) measure(t *testing.T, length time.Duration) []waits {
 	t.Helper()
 	const every = 10 * time.Millisecond // 100 a second to each edge, and as many beside
 	ctx := context.WithoutCancel(t.Context())
-	type answers struct{ link, nothing time.Duration }
+	type answers struct {
+		link, nothing time.Duration
+		from          string
+	}
 	edges, turns := o.edges(), int(length/every)
 	took := make([][]answers, len(edges)) // by edge and turn
 	for i := range took {
@@ -266,7 +273,7 @@ func (o *outage) measure(t *testing.T, length time.Duration) []waits {
 				if err != nil || status != http.StatusFound || location != target(l.Slug, o.version) {
 					t.Errorf("edge %d: %s: %d %q from %s: %v", edge, l.Slug, status, location, cache, err)
 				}
-				took[edge][turn].link = time.Since(due)
+				took[edge][turn].link, took[edge][turn].from = time.Since(due), cache
 			})
 			asked.Go(func() {
 				if status, _, err := get(ctx, url+"/robots.txt"); err != nil || status != http.StatusOK {
@@ -280,14 +287,16 @@ func (o *outage) measure(t *testing.T, length time.Duration) []waits {
 	got := make([]waits, len(edges))
 	for edge := range edges {
 		w := &got[edge]
+		w.waiting = map[string]int{}
 		for _, a := range took[edge] {
 			w.links, w.nothing = append(w.links, a.link), append(w.nothing, a.nothing)
 		}
 		slices.Sort(w.links)
 		slices.Sort(w.nothing)
-		for _, a := range took[edge] {
+		for turn, a := range took[edge] {
 			if a.link-a.nothing > max(waited, percentile(w.nothing, 99)) {
 				w.waited++
+				w.waiting[fmt.Sprintf("%s from %s, second %d", o.links[turn%len(o.links)].Slug, a.from, turn*int(every)/int(time.Second))]++
 			}
 		}
 	}

@@ -33,6 +33,7 @@ func secretive(folder string) map[string][]string {
 		"cacheupdater": append([]string{"LINKSTREAM_REDIS_URL=redis://user:SECRET@NOBODY/0"}, common...),
 		"redirect": append([]string{
 			"LINKSTREAM_REDIS_URL=redis://user:SECRET@NOBODY/0", "LINKSTREAM_ORIGIN_URL=http://user:SECRET@NOBODY",
+			"LINKSTREAM_COUNTER_REDIS_URL=redis://user:SECRET@NOBODY/0", "LINKSTREAM_RATELIMIT_REDIS_URL=redis://user:SECRET@NOBODY/0",
 			"LINKSTREAM_JOURNAL_DIR=" + filepath.Join(folder, "journal"),
 		}, common...),
 		"clicks":    append([]string{"LINKSTREAM_CLICKHOUSE_URL=http://user:SECRET@NOBODY/linkstream"}, common...),
@@ -40,6 +41,11 @@ func secretive(folder string) map[string][]string {
 		"dashboard": append([]string{
 			"LINKSTREAM_LINKS_URL=http://user:SECRET@NOBODY", "LINKSTREAM_ANALYTICS_URL=http://user:SECRET@NOBODY",
 			"LINKSTREAM_ACCESS_URL=http://user:SECRET@NOBODY", "LINKSTREAM_RATELIMIT_REDIS_URL=redis://user:SECRET@NOBODY/0",
+			"LINKSTREAM_WEBHOOKS_URL=http://user:SECRET@NOBODY",
+		}, common...),
+		"webhooks": append([]string{
+			"LINKSTREAM_POSTGRES_URL=postgres://user:SECRET@NOBODY/db", "LINKSTREAM_ACCESS_URL=http://user:SECRET@NOBODY",
+			"LINKSTREAM_RATELIMIT_REDIS_URL=redis://user:SECRET@NOBODY/0", "LINKSTREAM_WEBHOOKS_KEY=SECRET0123456789012345678901234567890123456789",
 		}, common...),
 		"canary": {
 			"LINKSTREAM_CANARY_API_URL=http://NOBODY", "LINKSTREAM_CANARY_API_KEY=SECRET",

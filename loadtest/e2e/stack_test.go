@@ -127,7 +127,7 @@ func (s *stack) start(t *testing.T) {
 
 // adminPorts are those of all services, by the fixed plan of ports.
 func (s *stack) adminPorts() []int {
-	ports := []int{9000, 9010, 9020, 9030, 9031, 9040, 9080, 9081, 9180, 9181}
+	ports := []int{9000, 9010, 9020, 9030, 9031, 9040, 9050, 9080, 9081, 9180, 9181}
 	for i := range ports {
 		ports[i] += s.base
 	}
@@ -270,7 +270,7 @@ func freePortBase(t *testing.T) int {
 		return l.Close() == nil
 	}
 	ports := []int{
-		8000, 8010, 8011, 8020, 8080, 8081, 8180, 8181, 9000, 9010, 9020, 9030, 9031, 9040, 9080, 9081, 9180, 9181,
+		8000, 8010, 8011, 8020, 8050, 8080, 8081, 8180, 8181, 9000, 9010, 9020, 9030, 9031, 9040, 9050, 9080, 9081, 9180, 9181,
 		15432, 16379, 16380, 18123, 19092, 19093,
 	}
 	for range 100 {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -29,6 +30,16 @@ func CheckURL(url string) error {
 		return ErrBadURL
 	}
 	return nil
+}
+
+// Addr is where the server of a URL is, for people: host and port, without anything
+// secret. It is "" for a URL that CheckURL refuses.
+func Addr(url string) string {
+	options, err := clickhouse.ParseDSN(url)
+	if err != nil {
+		return ""
+	}
+	return strings.Join(options.Addr, ",")
 }
 
 // Open returns a pool of at most maxConns connections, over HTTP or the native

@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
+	"github.com/linkstream/linkstream/services/internal/outage"
 )
 
 // dialTimeout and the retry bounds keep a client responsive when a broker is
@@ -29,13 +30,25 @@ const (
 // Options are what every client starts from. The client id shows in the
 // broker's logs and quotas.
 func Options(brokers []string, clientID string, log *slog.Logger) []kgo.Opt {
+	options, _ := Watched(brokers, clientID, log)
+	return options
+}
+
+// Watched are Options, and whether the brokers are away, which all clients that are
+// made of them find out together: it is told once, however many ask.
+func Watched(brokers []string, clientID string, log *slog.Logger) ([]kgo.Opt, *outage.Outage) {
+	away := outage.New(outage.Store{
+		Name: "broker", Addr: strings.Join(brokers, ","),
+		Advice: "start it, or put LINKSTREAM_KAFKA_BROKERS right; this process goes on by itself when it is back",
+	}, log)
 	return []kgo.Opt{
 		kgo.SeedBrokers(brokers...),
 		kgo.ClientID(clientID),
 		kgo.DialTimeout(dialTimeout),
 		kgo.RetryBackoffFn(backoff),
-		kgo.WithLogger(newLogger(log)),
-	}
+		kgo.WithLogger(newLogger(log, away)),
+		kgo.WithHooks(connections{away}),
+	}, away
 }
 
 func backoff(tries int) time.Duration {

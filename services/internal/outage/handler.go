@@ -6,20 +6,20 @@ import (
 )
 
 // Logger returns a logger like log that says nothing of what is away: a warning or an
-// error with an attribute "err" for which whose names an Outage begins that one, and is
+// error with an attribute "err" for which whose names a Watch begins that one, and is
 // dropped. whose returns nil for every other error.
-func Logger(log *slog.Logger, whose func(err error) *Outage) *slog.Logger {
+func Logger(log *slog.Logger, whose func(err error) *Watch) *slog.Logger {
 	return slog.New(&handler{Handler: log.Handler(), whose: whose})
 }
 
 type handler struct {
 	slog.Handler
-	whose func(err error) *Outage
+	whose func(err error) *Watch
 }
 
 // Handle implements slog.Handler.
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	var outage *Outage
+	var outage *Watch
 	if r.Level >= slog.LevelWarn {
 		r.Attrs(func(a slog.Attr) bool {
 			if err, ok := a.Value.Any().(error); ok && a.Key == "err" {

@@ -1,113 +1,109 @@
-// Package outage tells people that something which a process needs is away.
+// Package outage tells of a store that is away: one line when it goes, with its
+// address and what to do, one when it is back, with how long it was away, and none in
+// between, whoever asks it and however often. Metrics and /readyz go on saying so.
 //
-// It promises one line when it goes, which names its address and what to do, one line
-// when it is back, which says how long it was away, and none in between: whatever else
-// would be logged about it meanwhile is dropped. Metrics and /readyz go on saying so.
+// An Outage is told by its users how that went, and refuses to find out by itself. A
+// Watch is for a store whose users can only say what failed, often through a library's
+// log: it asks until the store is back.
 package outage
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-const (
-	// askEvery is how often something that is away is asked whether it is back.
-	askEvery = 500 * time.Millisecond
-	// askTimeout bounds one such question: what hangs is away.
-	askTimeout = 2 * time.Second
-	// lateNews is how long after the return errors may still come in that are older.
-	lateNews = 2 * time.Second
-)
+// forgotten is after how long somebody for whom the store failed counts no more, if it
+// works for others: he has stopped asking, or the store has another address by now. It
+// is longer than anybody waits for an answer or for his next try.
+const forgotten = 3 * time.Minute
 
-// Thing is what a process needs.
-type Thing struct {
-	Name    string // as in /readyz
-	Address string // without passwords
-	Advice  string // what somebody who reads the log can do
-	// Ask is nil when it is there. It is called while the thing is away, twice a second.
-	Ask func(ctx context.Context) error
-	// Always says that Ask costs nothing and is called all the time, so that an outage is
-	// told which nobody has an error of, because all who would are waiting.
-	Always bool
+// Store is what may be away.
+type Store struct {
+	Name   string // as readers of the log know it
+	Addr   string // where it should be, without passwords
+	Advice string // what to do, and what happens until then
 }
 
-// Outage watches one Thing. It is safe for concurrent use.
+// Outage is whether a store is away. It is safe for concurrent use.
 type Outage struct {
-	thing Thing
+	store Store
 	log   *slog.Logger
+	away  atomic.Bool // as since, for those who ask all the time
 
-	mu    sync.Mutex
-	since time.Time // zero while it is there
-	back  time.Time // when it came back last
-	begun chan struct{}
+	mu      sync.Mutex
+	since   time.Time            // zero: not away
+	failing map[string]time.Time // for whom, and when last
+	err     error                // the newest
 }
 
-// New returns an Outage that is none.
-func New(thing Thing, log *slog.Logger) *Outage {
-	return &Outage{thing: thing, log: log, begun: make(chan struct{}, 1)}
+// New returns an Outage of a store of which nobody has heard anything bad.
+func New(store Store, log *slog.Logger) *Outage {
+	return &Outage{store: store, log: log, failing: map[string]time.Time{}}
 }
 
-// Begin notes that the thing has failed. Only the first time is told.
-func (o *Outage) Begin(ctx context.Context, err error) {
-	now := time.Now()
-	o.mu.Lock()
-	known := !o.since.IsZero() || !o.back.IsZero() && now.Sub(o.back) < lateNews
-	if !known {
-		o.since = now
-	}
-	o.mu.Unlock()
-	if known {
+// Failed says that the store failed for somebody: a connection, a partition. An error
+// that says that nobody waits for an answer any more is none of the store's.
+func (o *Outage) Failed(who string, err error) {
+	if errors.Is(err, context.Canceled) {
 		return
 	}
-	o.log.WarnContext(ctx, "something is away that this service needs",
-		"what", o.thing.Name, "address", o.thing.Address, "do", o.thing.Advice, "err", err)
-	select {
-	case o.begun <- struct{}{}:
-	default:
-	}
-}
-
-// Run waits for outages and tells their ends, until ctx is done.
-func (o *Outage) Run(ctx context.Context) error {
-	tick := time.NewTicker(askEvery)
-	defer tick.Stop()
-	for away := false; ; {
-		ticks := tick.C
-		if !away && !o.thing.Always {
-			ticks = nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-o.begun:
-			away = true
-			tick.Reset(askEvery) // it has only just failed
-		case <-ticks:
-			switch err := o.ask(ctx); {
-			case ctx.Err() != nil:
-			case err != nil:
-				o.Begin(ctx, err)
-			case away:
-				away = false
-				o.end(ctx)
-			}
-		}
-	}
-}
-
-func (o *Outage) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	return o.thing.Ask(ctx)
-}
-
-func (o *Outage) end(ctx context.Context) {
-	now := time.Now()
 	o.mu.Lock()
-	away := now.Sub(o.since)
-	o.since, o.back = time.Time{}, now
-	o.mu.Unlock()
-	o.log.InfoContext(ctx, "it is back", "what", o.thing.Name, "address", o.thing.Address, "away_for", away.Round(time.Millisecond).String())
+	defer o.mu.Unlock()
+	now := time.Now()
+	o.failing[who], o.err = now, err
+	if !o.since.IsZero() {
+		return
+	}
+	o.since = now
+	o.away.Store(true)
+	o.log.Warn("a store is away", "store", o.store.Name, "addr", o.store.Addr, "err", err, "do", o.store.Advice)
+}
+
+// Worked says that the store did what somebody asked of it. It is back when it works
+// for all for whom it failed.
+func (o *Outage) Worked(who string) {
+	if !o.away.Load() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	delete(o.failing, who)
+	for other, last := range o.failing {
+		if now.Sub(last) > forgotten {
+			delete(o.failing, other)
+		}
+	}
+	if o.since.IsZero() || len(o.failing) > 0 {
+		return
+	}
+	o.log.Info("a store is back", "store", o.store.Name, "addr", o.store.Addr, "after", now.Sub(o.since))
+	o.since, o.err = time.Time{}, nil
+	o.away.Store(false)
+}
+
+// Left says that somebody will not ask any more, so that nobody waits for it to work
+// for him. Whether the store is back, the next one finds out.
+func (o *Outage) Left(who string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.failing, who)
+}
+
+// Away says whether the store is away.
+func (o *Outage) Away() bool { return o.away.Load() }
+
+// Err says since when the store has been away, and why; it is nil when it is not.
+func (o *Outage) Err() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("%s has been away for %s: %w", o.store.Addr, time.Since(o.since).Round(time.Second), o.err)
 }

@@ -1,13 +1,10 @@
 package outage_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,87 +12,86 @@ import (
 	"github.com/linkstream/linkstream/services/internal/outage"
 )
 
+// book keeps the lines of a log.
+type book struct{ lines []string }
+
+func (b *book) Enabled(context.Context, slog.Level) bool { return true }
+func (b *book) WithAttrs([]slog.Attr) slog.Handler       { return b }
+func (b *book) WithGroup(string) slog.Handler            { return b }
+
+func (b *book) Handle(_ context.Context, r slog.Record) error {
+	line := r.Level.String() + " " + r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		line += " " + a.String()
+		return true
+	})
+	b.lines = append(b.lines, line)
+	return nil
+}
+
+var errRefused = errors.New("refused")
+
+// Guards I58.
 func TestAnOutageIsTwoLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		log := slog.New(slog.NewJSONHandler(&out, nil))
-		gone, other := errors.New("connection refused"), errors.New("another error")
-		var away atomic.Bool
-		redis := outage.New(outage.Thing{Name: "redis", Address: "127.0.0.1:6379", Advice: "start it", Ask: func(context.Context) error {
-			if away.Load() {
-				return gone
+		var b book
+		o := outage.New(outage.Store{Name: "broker", Addr: "10.0.0.1:9092", Advice: "start it"}, slog.New(&b))
+		check := func(what string, lines int, away bool) {
+			t.Helper()
+			if len(b.lines) != lines || o.Away() != away || (o.Err() != nil) != away {
+				t.Errorf("%s: away %v (%v), lines %q; want %v and %d lines", what, o.Away(), o.Err(), b.lines, away, lines)
 			}
-			return nil
-		}}, log)
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- redis.Run(ctx) }()
-		quiet := outage.Logger(log, func(err error) *outage.Outage {
-			if errors.Is(err, gone) {
-				return redis
-			}
-			return nil
-		}).With("component", "x")
-
-		away.Store(true)
-		for range 20 {
-			quiet.Warn("cannot write", "err", fmt.Errorf("writing: %w", gone))
-			time.Sleep(300 * time.Millisecond) //nolint:forbidigo // virtual time
 		}
-		quiet.Error("something else", "err", other)
-		quiet.Info("no error", "err", gone)
-		away.Store(false)
-		time.Sleep(time.Second) //nolint:forbidigo // virtual time
-		quiet.Warn("late", "err", gone)
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
+		o.Worked("a")
+		check("it works", 0, false)
+		o.Failed("a", context.Canceled)
+		check("nobody waited", 0, false)
+		o.Failed("a", errRefused)
+		check("it fails", 1, true)
+		for range 100 {
+			time.Sleep(time.Second) //nolint:forbidigo // virtual time
+			o.Failed("a", errRefused)
+			o.Failed("b", errRefused)
 		}
-		type line struct{ Msg, What, Address, Do, Err, Component string }
-		var got []line
-		for text := range bytes.Lines(out.Bytes()) {
-			var l line
-			if err := json.Unmarshal(text, &l); err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, l)
+		o.Worked("c")
+		o.Worked("a")
+		check("it does not work for all yet", 1, true)
+		if err := o.Err(); !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "10.0.0.1:9092 has been away for 1m40s") {
+			t.Errorf("the reason is %v", err)
 		}
-		want := []line{
-			{Msg: "something is away that this service needs", What: "redis", Address: "127.0.0.1:6379", Do: "start it", Err: "writing: connection refused"},
-			{Msg: "something else", Err: "another error", Component: "x"},
-			{Msg: "no error", Err: "connection refused", Component: "x"},
-			{Msg: "it is back", What: "redis", Address: "127.0.0.1:6379"},
+		o.Worked("b")
+		check("it is back", 2, false)
+		o.Worked("b")
+		check("it works", 2, false)
+		if want := `WARN a store is away store=broker addr=10.0.0.1:9092 err=refused do=start it`; b.lines[0] != want {
+			t.Errorf("it says %q, want %q", b.lines[0], want)
 		}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("got  %+v\nwant %+v", got, want)
+		if want := `INFO a store is back store=broker addr=10.0.0.1:9092 after=1m40s`; b.lines[1] != want {
+			t.Errorf("it says %q, want %q", b.lines[1], want)
 		}
 	})
 }
 
-func TestAnOutageThatNobodyHasAnErrorOf(t *testing.T) {
+func TestWhoHasGoneIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		var hangs atomic.Bool
-		redis := outage.New(outage.Thing{Name: "redis", Always: true, Ask: func(context.Context) error {
-			if hangs.Load() {
-				return errors.New("no answer")
-			}
-			return nil
-		}}, slog.New(slog.NewTextHandler(&out, nil)))
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- redis.Run(ctx) }()
-		time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time
-		hangs.Store(true)
-		time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time
-		hangs.Store(false)
-		time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
+		var b book
+		o := outage.New(outage.Store{}, slog.New(&b))
+		o.Failed("partition 3", errRefused)
+		o.Failed("partition 4", errRefused)
+		o.Left("partition 3")
+		o.Left("partition 4")
+		if !o.Away() {
+			t.Error("it is back because nobody asks")
 		}
-		if lines := bytes.Count(out.Bytes(), []byte("\n")); lines != 2 {
-			t.Errorf("%d lines, want 2:\n%s", lines, out.String())
+		o.Worked("partition 5")
+		if o.Away() {
+			t.Errorf("it works for all who ask: %v", o.Err())
+		}
+		o.Failed("an address that has moved", errRefused)
+		time.Sleep(4 * time.Minute) //nolint:forbidigo // virtual time
+		o.Worked("another")
+		if o.Away() {
+			t.Errorf("the old address is not asked any more: %v", o.Err())
 		}
 	})
 }

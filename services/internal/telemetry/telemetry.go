@@ -1,7 +1,7 @@
 // Package telemetry makes the logger and the metrics registry of a process.
 //
 // It promises one JSON object a line on the given writer, each naming the
-// service, and a registry that belongs to one process, not to the program: tests
+// service, with durations as people read them ("1.2s"), and a registry that belongs to one process, not to the program: tests
 // start several in one.
 package telemetry
 
@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -22,7 +23,27 @@ func NewLogger(w io.Writer, level, service string) (*slog.Logger, error) {
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("LINKSTREAM_LOG_LEVEL must be debug, info, warn or error: %w", err)
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})).With("service", service), nil
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l, ReplaceAttr: readable})).With("service", service), nil
+}
+
+// readable writes durations with their unit, which the handler for JSON writes as
+// nanoseconds, and with as many digits as say something.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(rounded(a.Value.Duration()).String())
+	}
+	return a
+}
+
+func rounded(d time.Duration) time.Duration {
+	switch size := d.Abs(); {
+	case size >= time.Second:
+		return d.Round(100 * time.Millisecond)
+	case size >= time.Millisecond:
+		return d.Round(100 * time.Microsecond)
+	default:
+		return d
+	}
 }
 
 // NewRegistry returns a registry with the metrics that every process has: those

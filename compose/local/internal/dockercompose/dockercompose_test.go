@@ -30,7 +30,7 @@ var stacks = map[string]struct {
 	"regions.yaml": {[]string{"fra", "ash", "sgp"}, 2},
 }
 
-var secrets = []string{"LINKSTREAM_POSTGRES_PASSWORD=one", "LINKSTREAM_TOKEN_PEPPER=one", "LINKSTREAM_WEBHOOKS_SECRET_KEY=one", "LINKSTREAM_CLICKHOUSE_PASSWORD=two"}
+var secrets = []string{"LINKSTREAM_POSTGRES_PASSWORD=one", "LINKSTREAM_TOKEN_PEPPER=one", "LINKSTREAM_WEBHOOKS_KEY=one", "LINKSTREAM_CLICKHOUSE_PASSWORD=two"}
 
 // ours says that a service runs one of the project's own programs.
 func ours(s types.ServiceConfig) bool { return strings.HasPrefix(s.Image, "linkstream/") }

@@ -22,6 +22,7 @@ const (
 	portLinks      = 8010
 	portLinksRPC   = 8011
 	portAnalytics  = 8020
+	portWebhooks   = 8050
 	portEdge       = 8080  // + 100 r + n
 	portRedis      = 16379 // + r
 	portPostgres   = 15432
@@ -34,6 +35,7 @@ const (
 	adminAnalytics    = 9020
 	adminCacheUpdater = 9030 // + r
 	adminClicks       = 9040
+	adminWebhooks     = 9050
 	adminCanary       = 9060
 	adminEdge         = 9080 // + 100 r + n
 
@@ -48,6 +50,9 @@ const localNames = "localhost,127.0.0.1,::1"
 
 // TokenPepper is the secret of local stacks. It guards nothing: whoever reaches their database owns the machine.
 const TokenPepper = "local-stack-pepper-of-no-use-elsewhere"
+
+// WebhooksSecretKey is the same for the secrets of webhook endpoints.
+const WebhooksSecretKey = "local-stack-webhooks-key-of-no-use-elsewhere"
 
 // Names of the processes there is one of.
 const (
@@ -187,6 +192,18 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_CLICKHOUSE_URL": p.ClickHouseURL,
 		"LINKSTREAM_ACCESS_URL":     rpcURL,
 	}, p.limits())
+	p.service("webhooks", "webhooks", TierWorker, adminWebhooks, []int{portWebhooks}, map[string]string{
+		"LINKSTREAM_HTTP_ADDR":                     p.addr(portWebhooks),
+		"LINKSTREAM_POSTGRES_URL":                  p.PostgresURL,
+		"LINKSTREAM_KAFKA_BROKERS":                 p.KafkaBrokers,
+		"LINKSTREAM_ACCESS_URL":                    rpcURL,
+		"LINKSTREAM_WEBHOOKS_KEY":                  WebhooksSecretKey,
+		"LINKSTREAM_WEBHOOKS_ALLOW_CIDRS":          "127.0.0.0/8", // receivers of this machine
+		"LINKSTREAM_WEBHOOKS_RETRY_FIRST":          "1s",
+		"LINKSTREAM_WEBHOOKS_MIN_SUMMARY_INTERVAL": "1s",
+		"LINKSTREAM_SHORT_URL_SCHEME":              "http",
+		"LINKSTREAM_SHORT_URL_PORT":                firstEdge,
+	}, p.limits())
 	for r, region := range p.Settings.Regions {
 		p.service("cacheupdater-"+region, "cacheupdater", TierWorker, adminCacheUpdater+r, nil, map[string]string{
 			"LINKSTREAM_REGION":        region,
@@ -222,6 +239,7 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_HTTP_ADDR":     p.addr(portDashboard),
 		"LINKSTREAM_LINKS_URL":     linksURL,
 		"LINKSTREAM_ANALYTICS_URL": analyticsURL,
+		"LINKSTREAM_WEBHOOKS_URL":  "http://" + p.addr(portWebhooks),
 		"LINKSTREAM_ACCESS_URL":    rpcURL,
 		"LINKSTREAM_COOKIE_SECURE": "false", // there is no TLS on the loopback address
 	}, map[string]string{

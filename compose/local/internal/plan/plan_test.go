@@ -110,6 +110,7 @@ func TestNamesAndPortsAreThoseOfTheContract(t *testing.T) {
 		{"links", []int{8010, 8011, 9010}, "http://127.0.0.1:9010/readyz"},
 		{"clicks", []int{9040}, "http://127.0.0.1:9040/readyz"},
 		{"analytics", []int{8020, 9020}, "http://127.0.0.1:9020/readyz"},
+		{"webhooks", []int{8050, 9050}, "http://127.0.0.1:9050/readyz"},
 		{"cacheupdater-fra", []int{9030}, "http://127.0.0.1:9030/readyz"},
 		{"cacheupdater-ash", []int{9031}, "http://127.0.0.1:9031/readyz"},
 		{"redirect-fra-0", []int{8080, 9080}, "http://127.0.0.1:9080/readyz"},
@@ -126,6 +127,7 @@ func TestNamesAndPortsAreThoseOfTheContract(t *testing.T) {
 		{"links", []int{9010, 9011, 10010}, "http://127.0.0.1:10010/readyz"},
 		{"clicks", []int{10040}, "http://127.0.0.1:10040/readyz"},
 		{"analytics", []int{9020, 10020}, "http://127.0.0.1:10020/readyz"},
+		{"webhooks", []int{9050, 10050}, "http://127.0.0.1:10050/readyz"},
 		{"cacheupdater-fra", []int{10030}, "http://127.0.0.1:10030/readyz"},
 		{"redirect-fra-0", []int{9080, 10080}, "http://127.0.0.1:10080/readyz"},
 		{"dashboard", []int{9000, 10000}, "http://127.0.0.1:10000/readyz"},
@@ -181,10 +183,22 @@ func TestServicesAreConfigured(t *testing.T) {
 		"LINKSTREAM_RATE_CAPACITY": "200000", "LINKSTREAM_RATE_REFILL": "100000",
 		"LINKSTREAM_RATE_ADDRESS_CAPACITY": "20000", "LINKSTREAM_RATE_ADDRESS_REFILL": "10000",
 	})
+	check("webhooks", map[string]string{
+		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9051", "LINKSTREAM_HTTP_ADDR": "127.0.0.1:8051",
+		"LINKSTREAM_POSTGRES_URL":  "postgres://linkstream@127.0.0.1:15433/linkstream?sslmode=disable",
+		"LINKSTREAM_KAFKA_BROKERS": "127.0.0.1:19093", "LINKSTREAM_ACCESS_URL": "http://127.0.0.1:8012",
+		"LINKSTREAM_WEBHOOKS_KEY": plan.WebhooksSecretKey, "LINKSTREAM_WEBHOOKS_ALLOW_CIDRS": "127.0.0.0/8",
+		"LINKSTREAM_WEBHOOKS_RETRY_FIRST": "1s", "LINKSTREAM_WEBHOOKS_MIN_SUMMARY_INTERVAL": "1s",
+		"LINKSTREAM_SHORT_URL_SCHEME": "http", "LINKSTREAM_SHORT_URL_PORT": "8081",
+		"LINKSTREAM_RATELIMIT_REDIS_URL": "redis://127.0.0.1:16380/0", "LINKSTREAM_TRUSTED_PROXIES": "127.0.0.1/32,::1/128",
+		"LINKSTREAM_RATE_CAPACITY": "200000", "LINKSTREAM_RATE_REFILL": "100000",
+		"LINKSTREAM_RATE_ADDRESS_CAPACITY": "20000", "LINKSTREAM_RATE_ADDRESS_REFILL": "10000",
+	})
 	check("dashboard", map[string]string{
 		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9001", "LINKSTREAM_HTTP_ADDR": "127.0.0.1:8001", "LINKSTREAM_COOKIE_SECURE": "false",
 		"LINKSTREAM_RATELIMIT_REDIS_URL": "redis://127.0.0.1:16380/0",
 		"LINKSTREAM_LINKS_URL":           "http://127.0.0.1:8011", "LINKSTREAM_ANALYTICS_URL": "http://127.0.0.1:8021", "LINKSTREAM_ACCESS_URL": "http://127.0.0.1:8012",
+		"LINKSTREAM_WEBHOOKS_URL": "http://127.0.0.1:8051",
 	})
 	if got, want := p.RedisURLList(), "fra=redis://127.0.0.1:16380/0,ash=redis://127.0.0.1:16381/0"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -220,6 +234,8 @@ func TestNothingStopsBeforeThoseWhoUseIt(t *testing.T) {
 		{"clickhouse", "analytics"},
 		{"redis-fra", "cacheupdater-fra"},
 		{"links", "analytics"},
+		{"links", "webhooks"},
+		{"webhooks", "dashboard"},
 		{"links", "redirect-fra-0"},
 		{"analytics", "dashboard"},
 	} {

@@ -21,21 +21,21 @@ func topics() []events.Topic {
 // outages are those of what this service needs. They take what everything else would
 // log about them.
 type outages struct {
-	redis, broker *outage.Outage
+	redis, broker *outage.Watch
 	told          *slog.Logger
 	updater       *apply.Updater // set before anything runs
 }
 
 func newOutages(s *settings, log *slog.Logger) *outages {
 	o := &outages{told: log}
-	o.redis = outage.New(outage.Thing{
+	o.redis = outage.NewWatch(outage.Thing{
 		Name: "redis", Address: hostsOf(s.RedisURL),
 		// Not a ping: a Redis that takes no writes answers it.
 		Ask:    func(ctx context.Context) error { return o.updater.RedisReady(ctx) },
 		Always: true,
 		Advice: "see whether it runs and takes writes, and LINKSTREAM_REDIS_URL; until it is back edges ask the origin",
 	}, log)
-	o.broker = outage.New(outage.Thing{
+	o.broker = outage.NewWatch(outage.Thing{
 		Name: "broker", Address: strings.Join(s.KafkaBrokers, ","),
 		Ask: func(ctx context.Context) error {
 			return kafka.CheckTopics(ctx, o.updater.Client(), s.TopicPrefix, topics()...)
@@ -56,7 +56,7 @@ func hostsOf(text string) string {
 
 // log is for everything but the broker's client.
 func (o *outages) log() *slog.Logger {
-	return outage.Logger(o.told, func(err error) *outage.Outage {
+	return outage.Logger(o.told, func(err error) *outage.Watch {
 		switch {
 		case errors.Is(err, apply.ErrRedis):
 			return o.redis
@@ -69,5 +69,5 @@ func (o *outages) log() *slog.Logger {
 
 // kafkaLog is for the broker's client, whose errors are all the broker's.
 func (o *outages) kafkaLog() *slog.Logger {
-	return outage.Logger(o.told, func(error) *outage.Outage { return o.broker })
+	return outage.Logger(o.told, func(error) *outage.Watch { return o.broker })
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/clicks/internal/sink"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/outage"
 )
 
 // ingest is the consumer, from the moment on that a broker has said that its topics
@@ -18,6 +19,7 @@ import (
 // started again cannot. A broker that lacks a topic ends it.
 type ingest struct {
 	probe    *kgo.Client
+	away     *outage.Outage // of the broker
 	prefix   string
 	start    func(topic sink.Topic) (*sink.Consumer, error)
 	consumer atomic.Pointer[sink.Consumer] // nil while there is none
@@ -41,7 +43,16 @@ func (i *ingest) Run(ctx context.Context) error {
 
 // BrokerReady is a readiness check: a broker answers and has the topics.
 func (i *ingest) BrokerReady(ctx context.Context) error {
-	return kafka.CheckTopics(ctx, i.probe, i.prefix, events.Clicks, events.DeadClicks)
+	return orAway(kafka.CheckTopics(ctx, i.probe, i.prefix, events.Clicks, events.DeadClicks), i.away)
+}
+
+// orAway is what a readiness check says: of a store that is known to be away, where it
+// should be and for how long it is not.
+func orAway(err error, store *outage.Outage) error {
+	if away := store.Err(); err != nil && away != nil {
+		return away
+	}
+	return err
 }
 
 // Ready is a readiness check: clicks are being counted, as far as the ingester knows.

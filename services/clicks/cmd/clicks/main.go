@@ -21,6 +21,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/outage"
 	"github.com/linkstream/linkstream/services/internal/place"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
@@ -96,7 +97,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	registry := telemetry.NewRegistry()
-	options := kafka.Options(s.KafkaBrokers, "clicks", log)
+	options, brokerAway := kafka.Watched(s.KafkaBrokers, "clicks", log)
 	probe, err := kgo.NewClient(options...)
 	if err != nil {
 		return fmt.Errorf("LINKSTREAM_KAFKA_BROKERS: %w", err)
@@ -113,15 +114,20 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		return err
 	}
 	metrics := sink.NewMetrics(registry)
-	consumer := &ingest{probe: probe, prefix: s.TopicPrefix, start: func(topic sink.Topic) (*sink.Consumer, error) {
+	clickHouseAway := outage.New(outage.Store{
+		Name: "clickhouse", Addr: clickhouseconn.Addr(s.ClickHouseURL),
+		Advice: "start it, or put LINKSTREAM_CLICKHOUSE_URL right; clicks wait in the topic until it is back",
+	}, log)
+	consumer := &ingest{probe: probe, away: brokerAway, prefix: s.TopicPrefix, start: func(topic sink.Topic) (*sink.Consumer, error) {
 		return sink.New(options, ch, places, sink.Settings{
 			Topic: topic, TopicPrefix: s.TopicPrefix, Instance: kafka.Instance(s.InstanceName, listener.Addr()),
 			MaxRows: s.ClickBatchMaxRows, MaxWait: s.ClickBatchMaxWait, Drain: s.DrainTimeout,
+			Broker: brokerAway, ClickHouse: clickHouseAway,
 		}, metrics, log)
 	}}
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "ingest", Ready: consumer.Ready},
-		httpserver.Check{Name: "clickhouse", Ready: ch.Ready},
+		httpserver.Check{Name: "clickhouse", Ready: func(ctx context.Context) error { return orAway(ch.Ready(ctx), clickHouseAway) }},
 		httpserver.Check{Name: "broker", Ready: consumer.BrokerReady},
 	)
 	log.InfoContext(ctx, "serving", "admin", s.AdminAddr)

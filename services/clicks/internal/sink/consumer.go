@@ -28,6 +28,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
+	"github.com/linkstream/linkstream/services/internal/outage"
 )
 
 // Group is the consumer group of all ingesters.
@@ -69,6 +70,9 @@ type Settings struct {
 	MaxWait time.Duration
 	// Drain is how long the ranges in hand may take when the process is stopped.
 	Drain time.Duration
+	// Broker and ClickHouse tell when the store is away: the former as whoever made the
+	// options of the client finds out, too.
+	Broker, ClickHouse *outage.Outage
 }
 
 // Consumer is one member of the group.
@@ -152,6 +156,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 			case ctx.Err() != nil:
 			case errors.Is(err, kerr.FencedInstanceID):
 				failure = fmt.Errorf("another ingester has taken the name %q: %w", c.settings.Instance, err)
+			case c.settings.Broker.Away(): // it was told, once
 			default:
 				c.log.WarnContext(ctx, "fetching failed, will be tried again", "partition", partition, "err", err)
 			}
@@ -258,7 +263,9 @@ func (c *Consumer) startLane(ctx context.Context, partition int32, committed int
 			func() { c.client.PauseFetchPartitions(topic) },
 			func() { c.client.ResumeFetchPartitions(topic) },
 		),
+		who:   fmt.Sprintf("partition %d", partition),
 		store: c.store, offsets: c, visitors: c.visitors,
+		stores:  stores{c.settings.Broker, c.settings.ClickHouse},
 		metrics: c.metrics, slots: c.slots, log: c.log,
 		stopping: make(chan struct{}), done: make(chan struct{}), cancel: cancel,
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
+	"github.com/linkstream/linkstream/services/internal/outage"
 )
 
 // system is a broker and a ClickHouse database with the two topics and tables.
@@ -99,7 +100,11 @@ type ingester struct {
 type option func(*Settings)
 
 func (s *system) settings(options ...option) Settings {
-	settings := Settings{Topic: s.topic, MaxRows: 100, MaxWait: 20 * time.Millisecond, Drain: 5 * time.Second}
+	log := slog.New(slog.NewTextHandler(s.t.Output(), nil))
+	settings := Settings{
+		Topic: s.topic, MaxRows: 100, MaxWait: 20 * time.Millisecond, Drain: 5 * time.Second,
+		Broker: outage.New(outage.Store{Name: "broker"}, log), ClickHouse: outage.New(outage.Store{Name: "clickhouse"}, log),
+	}
 	for _, o := range options {
 		o(&settings)
 	}

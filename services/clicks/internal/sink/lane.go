@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
+	"github.com/linkstream/linkstream/services/internal/outage"
 )
 
 const (
@@ -65,8 +67,10 @@ type lane struct {
 	visitors  *enrich.Visitors
 	metrics   *Metrics
 	slots     chan *worker // who has one may insert
+	stores    stores
 	log       *slog.Logger
 
+	who      string // for the stores
 	dead     []*kgo.Record
 	trouble  atomic.Pointer[string] // what is failing now, for the readiness check
 	stopping chan struct{}          // closed: take no more, give up instead of trying again
@@ -128,18 +132,18 @@ func (l *lane) next(ctx context.Context) error {
 // token, and ClickHouse drops the second of two inserts with one token. Everything
 // before the final commit may therefore happen twice and counts once.
 func (l *lane) finish(ctx context.Context, b batch, w *worker) error {
-	if err := l.retry(ctx, "noting a range", brokerTimeout, func(ctx context.Context) error {
+	if err := l.retry(ctx, l.atBroker("noting a range"), func(ctx context.Context) error {
 		return l.offsets.commit(ctx, l.partition, b.from, l.topic.note(noted{b.span, b.at}))
 	}); err != nil {
 		return err
 	}
-	if err := l.retry(ctx, "enriching", insertTimeout, func(ctx context.Context) error {
+	if err := l.retry(ctx, l.atClickHouse("enriching"), func(ctx context.Context) error {
 		return l.fill(ctx, w, b)
 	}); err != nil {
 		return err
 	}
 	if len(l.dead) > 0 {
-		if err := l.retry(ctx, "writing dead records", brokerTimeout, func(ctx context.Context) error {
+		if err := l.retry(ctx, l.atBroker("writing dead records"), func(ctx context.Context) error {
 			return l.offsets.produceDead(ctx, l.dead)
 		}); err != nil {
 			return err
@@ -151,7 +155,7 @@ func (l *lane) finish(ctx context.Context, b batch, w *worker) error {
 		return err
 	}
 	inserted := time.Now()
-	if err := l.retry(ctx, "committing", brokerTimeout, func(ctx context.Context) error {
+	if err := l.retry(ctx, l.atBroker("committing"), func(ctx context.Context) error {
 		return l.offsets.commit(ctx, l.partition, b.to, "")
 	}); err != nil {
 		return err
@@ -219,7 +223,7 @@ func (l *lane) insert(ctx context.Context, b batch, rows *columns) (out outcome,
 	}
 	token := l.topic.token(l.partition, b.span)
 	repeated := b.redone
-	err = l.retry(ctx, "inserting", insertTimeout, func(ctx context.Context) error {
+	err = l.retry(ctx, l.atClickHouse("inserting"), func(ctx context.Context) error {
 		if repeated {
 			missing, err := l.store.missing(ctx, rows)
 			if err != nil {
@@ -239,7 +243,7 @@ func (l *lane) insert(ctx context.Context, b batch, rows *columns) (out outcome,
 		return out, err
 	}
 	for _, t := range l.tables(b.span, rows) {
-		if err := l.retry(ctx, "inserting what is missing", insertTimeout, func(ctx context.Context) error {
+		if err := l.retry(ctx, l.atClickHouse("inserting what is missing"), func(ctx context.Context) error {
 			vanished, err := l.complete(ctx, token, t)
 			out.vanished = max(out.vanished, vanished)
 			return err
@@ -298,33 +302,55 @@ func (l *lane) complete(ctx context.Context, token string, t table) (vanished in
 	}
 }
 
+// stores are what a lane depends on. They tell when one is away, for all lanes.
+type stores struct{ broker, clickHouse *outage.Outage }
+
+// step is something that is tried until it succeeds.
+type step struct {
+	what    string
+	store   *outage.Outage
+	timeout time.Duration // of one attempt
+}
+
+func (l *lane) atBroker(what string) step { return step{what, l.stores.broker, brokerTimeout} }
+
+func (l *lane) atClickHouse(what string) step { return step{what, l.stores.clickHouse, insertTimeout} }
+
 // retry repeats an action until it succeeds or the lane is stopped: nothing else
-// may happen to the partition before it has. It logs the first failure and the
-// recovery; what is failing in between is in the readiness check.
-func (l *lane) retry(ctx context.Context, what string, timeout time.Duration, action func(ctx context.Context) error) error {
+// may happen to the partition before it has. What is failing is in the readiness
+// check; the log has a line when a store goes and one when it is back, whichever lanes
+// wait for it. A broker that answers, and refuses, is not away: the group is being
+// divided anew, mostly.
+func (l *lane) retry(ctx context.Context, s step, action func(ctx context.Context) error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = firstPause, maxPause
-	for failures := 0; ; failures++ {
-		err := attempt(ctx, timeout, action)
+	told := false
+	for {
+		err := attempt(ctx, s.timeout, action)
 		if err == nil {
-			if failures > 0 {
-				l.trouble.Store(nil)
-				l.log.InfoContext(ctx, "goes on", "partition", l.partition, "what", what, "failures", failures)
+			l.trouble.Store(nil)
+			s.store.Worked(l.who)
+			if told {
+				l.log.InfoContext(ctx, "goes on", "partition", l.partition, "what", s.what)
 			}
 			return nil
 		}
-		text := fmt.Sprintf("%s: %v", what, err)
+		text := fmt.Sprintf("%s: %v", s.what, err)
 		l.trouble.Store(&text)
-		if failures == 0 {
-			l.log.WarnContext(ctx, "will be tried again", "partition", l.partition, "what", what, "err", err)
+		if _, answered := errors.AsType[*kerr.Error](err); !answered {
+			s.store.Failed(l.who, err)
+		} else if !told {
+			told = true
+			l.log.WarnContext(ctx, "will be tried again", "partition", l.partition, "what", s.what, "err", err)
 		}
 		select {
 		case <-l.stopping:
-			return errStopped
 		case <-ctx.Done():
-			return errStopped
 		case <-time.After(pauses.NextBackOff()):
+			continue
 		}
+		s.store.Left(l.who)
+		return errStopped
 	}
 }
 

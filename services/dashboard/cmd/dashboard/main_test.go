@@ -13,9 +13,13 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect/v2"
+	"connectrpc.com/connect/v2/connecthttp"
 	"go.uber.org/goleak"
 
 	"github.com/linkstream/linkstream/services/internal/config"
+	"github.com/linkstream/linkstream/services/internal/rpc/accessv1"
+	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
 )
 
 func TestMain(m *testing.M) {
@@ -96,11 +100,25 @@ func named(name string) *httptest.Server {
 	}))
 }
 
+// nobody knows no token, which is an answer.
+type nobody struct{ accessv1connect.AccessServiceHandler }
+
+func (nobody) Authenticate(context.Context, *accessv1.AuthenticateRequest) (*accessv1.AuthenticateResponse, error) {
+	return nil, connect.NewError(connect.CodeUnauthenticated, "no such token")
+}
+
 func TestEachPathReachesWhatAnswersIt(t *testing.T) {
-	links, analytics := named("links"), named("analytics")
+	rpc := connect.NewServer()
+	accessv1connect.RegisterAccessServiceHandler(rpc, nobody{})
+	mux := http.NewServeMux()
+	connecthttp.Mount(mux, rpc)
+	access := httptest.NewServer(mux)
+	defer access.Close()
+	links, analytics, webhooks := named("links"), named("analytics"), named("webhooks")
 	defer links.Close()
+	defer webhooks.Close()
 	defer analytics.Close()
-	p := start(t, "LINKSTREAM_LINKS_URL="+links.URL, "LINKSTREAM_ANALYTICS_URL="+analytics.URL, "LINKSTREAM_ACCESS_URL="+links.URL)
+	p := start(t, "LINKSTREAM_LINKS_URL="+links.URL, "LINKSTREAM_ANALYTICS_URL="+analytics.URL, "LINKSTREAM_WEBHOOKS_URL="+webhooks.URL, "LINKSTREAM_ACCESS_URL="+access.URL)
 	check := func(path string, status int, want string) {
 		t.Helper()
 		answer, body := get(t, p.public+path)
@@ -116,6 +134,9 @@ func TestEachPathReachesWhatAnswersIt(t *testing.T) {
 	check("/v1/links/0190", 200, "links /v1/links/0190")
 	check("/v1/domains", 200, "links /v1/domains")
 	check("/v1/analytics/summary", 200, "analytics /v1/analytics/summary")
+	check("/v1/webhooks", 200, "webhooks /v1/webhooks")
+	check("/v1/webhooks/0190/deliveries", 200, "webhooks /v1/webhooks/0190/deliveries")
+	check("/v1/events", 200, "webhooks /v1/events")
 	check("/v1/linksx", 404, `"code":"not_found"`)
 	check("/v1/analytics", 404, `"code":"not_found"`)
 	check("/v1/", 404, `"code":"not_found"`)
@@ -139,7 +160,7 @@ func TestEachPathReachesWhatAnswersIt(t *testing.T) {
 
 func TestBadSettingsAreNamedAllAtOnce(t *testing.T) {
 	err := run(t.Context(), []string{"LINKSTREAM_LINKS_URL=nonsense", "LINKSTREAM_HTTP_ADDR=8000", "LINKSTREAM_COOKIE_SECURE=perhaps", "LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_DRAIN_TIMEOUT=0s"}, nil, io.Discard)
-	for _, name := range []string{"LINKS_URL", "ANALYTICS_URL", "ACCESS_URL", "HTTP_ADDR", "COOKIE_SECURE", "LOG_LEVEL", "DRAIN_TIMEOUT"} {
+	for _, name := range []string{"LINKS_URL", "ANALYTICS_URL", "WEBHOOKS_URL", "ACCESS_URL", "HTTP_ADDR", "COOKIE_SECURE", "LOG_LEVEL", "DRAIN_TIMEOUT"} {
 		if err == nil || !strings.Contains(err.Error(), "LINKSTREAM_"+name) {
 			t.Errorf("%s is not named: %v", name, err)
 		}

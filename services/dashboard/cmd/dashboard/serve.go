@@ -62,6 +62,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Reachable("links", s.LinksURL),
 		httpserver.Reachable("analytics", s.AnalyticsURL),
+		httpserver.Reachable("webhooks", s.WebhooksURL),
 		httpserver.Check{Name: "access", Ready: access.NewClient(s.AccessURL).Ready},
 	)
 	log.InfoContext(ctx, "serving", "addr", public.Addr().String(), "admin_addr", private.Addr().String())
@@ -82,6 +83,10 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of analytics: %w", err)
 	}
+	webhooks, err := url.Parse(s.WebhooksURL)
+	if err != nil {
+		return nil, fmt.Errorf("reading the address of webhooks: %w", err)
+	}
 	dist, err := web.Dist()
 	if err != nil {
 		return nil, fmt.Errorf("opening the web app: %w", err)
@@ -93,7 +98,7 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	if !app.Built() {
 		log.WarnContext(ctx, "the web app is not built: run make web, then build this program again")
 	}
-	docs := apidoc.NewSource(log, links.JoinPath("openapi.json").String(), analytics.JoinPath("openapi.json").String())
+	docs := apidoc.NewSource(log, links.JoinPath("openapi.json").String(), analytics.JoinPath("openapi.json").String(), webhooks.JoinPath("openapi.json").String())
 	_, reference := fs.Stat(dist, "docs/redoc.js")
 	page, err := apidoc.NewPage(docs, reference == nil)
 	if err != nil {
@@ -102,12 +107,16 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	sessions := session.New(access.NewClient(s.AccessURL), limiter, session.Settings{Secure: s.CookieSecure, TrustedProxies: s.TrustedProxies}, log)
 	toLinks := sessions.Bearer(gateway.New("links", links, log))
 	toAnalytics := sessions.Bearer(gateway.New("analytics", analytics, log))
+	toWebhooks := sessions.Bearer(gateway.New("webhooks", webhooks, log))
 
 	mux := http.NewServeMux()
 	for _, thing := range []string{"links", "domains", "keys", "users"} {
 		mux.Handle("/v1/"+thing, toLinks)
 		mux.Handle("/v1/"+thing+"/", toLinks)
 	}
+	mux.Handle("/v1/webhooks", toWebhooks)
+	mux.Handle("/v1/webhooks/", toWebhooks)
+	mux.Handle("/v1/events", toWebhooks)
 	mux.Handle("/v1/analytics/", toAnalytics)
 	mux.HandleFunc("/v1/analytics", unknown) // or the mux would redirect to the line above
 	mux.HandleFunc("/v1/", unknown)

@@ -17,6 +17,7 @@ type settings struct {
 	HTTPAddr       string         `env:"HTTP_ADDR" envDefault:"127.0.0.1:8000" help:"address of the web app and the public API"`
 	LinksURL       string         `env:"LINKS_URL,required,notEmpty" help:"HTTP address of the links service, for instance http://127.0.0.1:8010"`
 	AnalyticsURL   string         `env:"ANALYTICS_URL,required,notEmpty" help:"HTTP address of the analytics service, for instance http://127.0.0.1:8020"`
+	WebhooksURL    string         `env:"WEBHOOKS_URL,required,notEmpty" help:"HTTP address of the webhooks service, for instance http://127.0.0.1:8050"`
 	AccessURL      string         `env:"ACCESS_URL,required,notEmpty" help:"RPC address of the links service, for instance http://127.0.0.1:8011"`
 	CookieSecure   bool           `env:"COOKIE_SECURE" envDefault:"true" help:"false only where the dashboard is served over plain HTTP"`
 	LimitRedisURL  string         `env:"RATELIMIT_REDIS_URL" help:"the one Redis (or cluster) that counts failed logins for the whole fleet; without it each process counts for itself"`
@@ -32,6 +33,7 @@ func (s settings) Validate() error {
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
 		config.CheckURL("LINKS_URL", s.LinksURL),
 		config.CheckURL("ANALYTICS_URL", s.AnalyticsURL),
+		config.CheckURL("WEBHOOKS_URL", s.WebhooksURL),
 		config.CheckURL("ACCESS_URL", s.AccessURL),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
 	)

@@ -37,6 +37,7 @@ type document struct {
 	Servers    []server                              `json:"servers"`
 	Tags       []tag                                 `json:"tags,omitempty"`
 	Paths      map[string]map[string]json.RawMessage `json:"paths"`
+	Webhooks   map[string]map[string]json.RawMessage `json:"webhooks,omitempty"`
 	Components map[string]map[string]json.RawMessage `json:"components"`
 }
 
@@ -68,6 +69,7 @@ func Merge(parts ...[]byte) ([]byte, error) {
 		Info:       info{Title: title, Version: version, Description: description, License: licence{Name: "Apache 2.0", Identifier: "Apache-2.0"}},
 		Servers:    []server{{URL: "/"}}, // the address that the document was read from
 		Paths:      map[string]map[string]json.RawMessage{},
+		Webhooks:   map[string]map[string]json.RawMessage{},
 		Components: map[string]map[string]json.RawMessage{},
 	}
 	var errs []error
@@ -84,6 +86,7 @@ func Merge(parts ...[]byte) ([]byte, error) {
 		}
 		errs = append(errs,
 			join("paths", whole.Paths, doc.Paths),
+			join("webhooks", whole.Webhooks, doc.Webhooks),
 			join("components", whole.Components, doc.Components))
 		whole.Tags = addTags(whole.Tags, doc.Tags)
 	}

@@ -15,12 +15,14 @@ const (
 		"tags":[{"name":"links"}]}`
 	analyticsDoc = `{"openapi":"3.1.0","info":{"title":"analytics","version":"1"},
 		"paths":{"/v1/analytics/summary":{"get":{"summary":"Totals"}}},
+		"webhooks":{"link.created":{"post":{"summary":"A link was created"}}},
 		"components":{"schemas":{"Problem":{"required":["a"],  "type":"object"}},"securitySchemes":{"bearer":{"type":"http"}}},
 		"tags":[{"name":"analytics"},{"name":"links"}]}`
 	whole = `{"openapi":"3.1.0","info":{"title":"linkstream API","version":"v1","description":"` + description + `","license":{"name":"Apache 2.0","identifier":"Apache-2.0"}},"servers":[{"url":"/"}],` +
 		`"tags":[{"name":"links"},{"name":"analytics"}],` +
 		`"paths":{"/v1/analytics/summary":{"get":{"summary":"Totals"}},` +
 		`"/v1/links":{"get":{"summary":"List links"},"post":{"security":[{"bearer":["links:write"]}],"summary":"Create <a> link"}}},` +
+		`"webhooks":{"link.created":{"post":{"summary":"A link was created"}}},` +
 		`"components":{"schemas":{"Link":{"maximum":9007199254740993},"Problem":{"required":["a"],"type":"object"}},` +
 		`"securitySchemes":{"bearer":{"type":"http"}}}}`
 )

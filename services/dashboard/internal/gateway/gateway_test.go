@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -8,8 +9,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -162,4 +165,38 @@ func TestLargeBodiesAreRefused(t *testing.T) {
 	check("announced", bytes.NewReader(append(largest, 'x')), 413)
 	// A reader of unknown length is sent in chunks.
 	check("in chunks", io.MultiReader(bytes.NewReader(largest), strings.NewReader("x")), 413)
+}
+
+// An event stream arrives piece by piece, and goes on for longer than a request may take
+// to be read.
+func TestAStreamOutlivesTheLimitOfReading(t *testing.T) {
+	more := make(chan struct{})
+	service := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for n := range 4 {
+			if _, err := io.WriteString(w, "data: "+strconv.Itoa(n)+"\n\n"); err != nil {
+				t.Error(err)
+			}
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-more:
+			case <-r.Context().Done():
+				t.Errorf("the stream was cut after %d events", n+1)
+				return
+			}
+		}
+	})
+	const limit = 100 * time.Millisecond
+	front := inFront(t, service, func(server *httptest.Server) { server.Config.ReadTimeout = limit })
+	answer := send(t, http.MethodGet, front+"/v1/links/live", nil, nil)
+	lines := bufio.NewScanner(answer.Body)
+	for n := range 4 {
+		if !lines.Scan() || lines.Text() != "data: "+strconv.Itoa(n) || !lines.Scan() {
+			t.Fatalf("event %d: %q, %v", n, lines.Text(), lines.Err())
+		}
+		<-time.After(2 * limit)
+		more <- struct{}{}
+	}
 }

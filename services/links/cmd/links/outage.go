@@ -19,18 +19,18 @@ import (
 // outages are those of what this service needs. They take what everything else would
 // log about them.
 type outages struct {
-	postgres, broker *outage.Outage
+	postgres, broker *outage.Watch
 	told             *slog.Logger
 	probe            *kgo.Client // who asks for the broker; set before anything runs
 }
 
 func newOutages(s *settings, pool *pgxpool.Pool, log *slog.Logger) *outages {
 	o := &outages{told: log}
-	o.postgres = outage.New(outage.Thing{
+	o.postgres = outage.NewWatch(outage.Thing{
 		Name: "postgres", Address: postgres.Address(pool), Ask: pool.Ping,
 		Advice: "see whether it runs, and LINKSTREAM_POSTGRES_URL; until it is back the API answers 503, and edges serve what they know",
 	}, log)
-	o.broker = outage.New(outage.Thing{
+	o.broker = outage.NewWatch(outage.Thing{
 		Name: "broker", Address: strings.Join(s.KafkaBrokers, ","),
 		Ask: func(ctx context.Context) error {
 			return kafka.CheckTopics(ctx, o.probe, s.TopicPrefix, events.LinksChangelog)
@@ -42,7 +42,7 @@ func newOutages(s *settings, pool *pgxpool.Pool, log *slog.Logger) *outages {
 
 // log is for everything but the broker's client.
 func (o *outages) log() *slog.Logger {
-	return outage.Logger(o.told, func(err error) *outage.Outage {
+	return outage.Logger(o.told, func(err error) *outage.Watch {
 		switch {
 		case errors.Is(err, relay.ErrBroker):
 			return o.broker
@@ -55,5 +55,5 @@ func (o *outages) log() *slog.Logger {
 
 // kafkaLog is for the broker's client, whose errors are all the broker's.
 func (o *outages) kafkaLog() *slog.Logger {
-	return outage.Logger(o.told, func(error) *outage.Outage { return o.broker })
+	return outage.Logger(o.told, func(error) *outage.Watch { return o.broker })
 }

@@ -103,16 +103,17 @@ func (p *portable) serve(conn net.Conn) {
 		worker = p.server.handler.Worker()
 		room   = make([]byte, maxHead+maxBody)
 		have   int
+		begun  time.Time // when the first bytes of a request came that is not all there
 	)
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		req.Peer = peerOf(tcp.AddrPort().Addr())
 	}
 	for !p.stops() {
-		wait := p.server.Waits.Idle
-		if have > 0 {
-			wait = p.server.Waits.Head
+		until := time.Now().Add(p.server.Waits.Idle)
+		if have > 0 { // the whole of it, however many pieces it comes in
+			until = begun.Add(p.server.Waits.Head)
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(wait))
+		_ = conn.SetReadDeadline(until)
 		n, err := conn.Read(room[have:])
 		now := time.Now()
 		if err != nil {
@@ -126,10 +127,15 @@ func (p *portable) serve(conn net.Conn) {
 			return
 		}
 		p.mark(conn, true)
+		if have == 0 {
+			begun = now
+		}
 		have += n
 		req.Time = now
 		out, used, ends := p.answer(worker, &req, &res, room[:have], date.at(now))
-		have = copy(room, room[used:have])
+		if have = copy(room, room[used:have]); used > 0 {
+			begun = now
+		}
 		worker.Flush()
 		if len(out) > 0 {
 			_ = conn.SetWriteDeadline(now.Add(p.server.Waits.Write))

@@ -3,6 +3,7 @@ package lookup
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // found is what a fill returns.
@@ -13,6 +14,7 @@ type found struct {
 
 // flight is one fill under way, whoever waits for it.
 type flight struct {
+	began time.Time
 	done  chan struct{} // closed when found and err are set
 	found found
 	err   error
@@ -34,7 +36,7 @@ func (f *flights) join(ctx context.Context, key string, fill func(ctx context.Co
 	if under := f.byKey[key]; under != nil {
 		return under, false
 	}
-	fl = &flight{done: make(chan struct{})}
+	fl = &flight{began: time.Now(), done: make(chan struct{})}
 	f.byKey[key] = fl
 	f.running.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, fillTimeout)
@@ -49,6 +51,17 @@ func (f *flights) join(ctx context.Context, key string, fill func(ctx context.Co
 	})
 	return fl, true
 }
+
+// stuck says whether the fill of a key that is under way has taken longer than anybody
+// who answers does.
+func (f *flights) stuck(key string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	under := f.byKey[key]
+	return under != nil && under.stuck()
+}
+
+func (fl *flight) stuck() bool { return time.Since(fl.began) > slowAfter }
 
 // forget lets the next who asks for a key start a fill of his own, instead of waiting
 // for one whose answer is void already. Whoever waits for that one goes on waiting.

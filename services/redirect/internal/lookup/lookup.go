@@ -263,7 +263,9 @@ func ending(t, end int64) bool { return end-t < int64(confirmAhead) }
 func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry) (*Entry, Source, error) {
 	var limit impatience
 	if e != nil {
-		if l.hopeless(l.since(time.Now())) {
+		// A fill that has begun to ask an origin that hangs goes on for a second, though
+		// Redis may be trusted by now.
+		if l.hopeless(l.since(time.Now())) || l.originSilence.silent() && l.flights.stuck(key) {
 			return l.secondBest(ctx, key, h, e)
 		}
 		limit = newImpatience()

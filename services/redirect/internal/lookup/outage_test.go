@@ -169,3 +169,41 @@ func TestWhileTheOriginHangsRedisIsAskedForSomethingNewer(t *testing.T) {
 		t.Errorf("p99 of %d look-ups is %v, the longest took %v", len(took), p99, took[len(took)-1])
 	}
 }
+
+// A fill that began while only the origin could be trusted hangs there for a second.
+// When Redis can be trusted again before that, the visitors of the link are answered at
+// once, and it is asked.
+//
+// Guards I11.
+func TestNobodyWaitsForAFillThatHangsWhenRedisIsTrustedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.put(t, "a", 1, "https://a.test/")
+	w.origin.Put(change("a", 1, "https://a.test/"))
+	w.becomesHit(t, "a", "https://a.test/")
+	hung := make(chan struct{})
+	w.origin.SetGate(func(string) { <-hung })
+	t.Cleanup(func() { close(hung) })
+	gap := w.invalidations(t, "gap")
+	w.setFilling(true)
+	facttest.Eventually(t, "the edge knows that Redis is being filled", func() bool { return w.invalidations(t, "gap") > gap })
+	if source := w.source(t, "a"); source != lookup.Stale {
+		t.Fatalf("the first visitor is answered from %s", source)
+	}
+	w.setFilling(false)
+	hits := 0
+	took := w.visitFor(t, "a", 700*time.Millisecond, func(_ *lookup.Entry, source lookup.Source) {
+		if source == lookup.L1 {
+			hits++
+		}
+	})
+	// Each would have waited for 100 ms, the whole patience: there is time for six.
+	waited := 0
+	for _, d := range took {
+		if d > 80*time.Millisecond {
+			waited++
+		}
+	}
+	if waited > 3 || hits == 0 {
+		t.Errorf("%d of %d visitors have waited, %d were answered from memory", waited, len(took), hits)
+	}
+}

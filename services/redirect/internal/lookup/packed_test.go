@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/redirect/internal/option"
 )
 
 // A field that is new in a record must be packed too.
@@ -57,5 +58,22 @@ func TestNothingOfAnEntryIsLostInMemory(t *testing.T) {
 	c.cache.Wait()
 	if e := c.getString(1, "k"); e != nil {
 		t.Errorf("what does not fit came back as %+v", e)
+	}
+}
+
+// Options count in the budget, and a plain link does not pay for others'.
+func TestOptionsCountInTheBudget(t *testing.T) {
+	cost := func(edit func(*Entry)) int64 {
+		e := newEntry("redirect:s.test:a", linkcache.Record{Destination: "https://e.test/", Version: 1, Revision: 1, Status: 302})
+		edit(e)
+		return pack(e).cost()
+	}
+	plain := cost(func(*Entry) {})
+	if want := int64(entryBytes + len("redirect:s.test:a") + len("https://e.test/")); plain != want {
+		t.Errorf("a plain link costs %d, want %d", plain, want)
+	}
+	got := cost(func(e *Entry) { e.Title, e.Program = "ten bytes.", option.Program(strings.Repeat("x", 1000)) })
+	if want := plain + 1010 + moreBytes; got != want {
+		t.Errorf("a link with a title and options costs %d, want %d", got, want)
 	}
 }

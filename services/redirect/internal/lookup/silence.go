@@ -129,12 +129,16 @@ func (l *Lookup) secondBest(ctx context.Context, key string, h uint64, e *Entry)
 	return l.unconfirmed(h, e)
 }
 
-// askBehind asks for a key behind the back of a visitor who does not wait.
+// askBehind asks for a key behind the back of a visitor who does not wait. A fill that
+// hangs at the origin is not waited for when Redis can be asked first.
 func (l *Lookup) askBehind(ctx context.Context, key string, h uint64) {
 	select {
 	case l.refreshing <- struct{}{}:
 	default:
 		return
+	}
+	if l.originSilence.silent() && l.trustsL2(l.since(time.Now())) && l.flights.stuck(key) {
+		l.flights.forget(key)
 	}
 	_, started := l.flights.join(ctx, key, func(ctx context.Context) (found, error) {
 		defer func() { <-l.refreshing }()
@@ -176,7 +180,7 @@ func (l *Lookup) wait(fl *flight, i impatience) bool {
 		case <-i.late.C:
 			return false
 		case <-i.early.C:
-			if l.hopeless(l.since(time.Now())) {
+			if l.hopeless(l.since(time.Now())) || l.originSilence.silent() && fl.stuck() {
 				return false
 			}
 		}

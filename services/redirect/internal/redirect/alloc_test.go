@@ -3,8 +3,10 @@
 package redirect_test
 
 import (
+	"bytes"
 	"testing"
 
+	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 )
@@ -35,5 +37,29 @@ func TestHitStaysInBudget(t *testing.T) {
 	measure("GET")
 	if got := facttest.Metric(t, w.registry, "ratelimit_allowed_total", "edge"); got < 1000 {
 		t.Errorf("the limit was asked %v times", got)
+	}
+}
+
+// Nor does a hit on a link that rules and a split decide.
+//
+// Guards I61.
+func TestADecidedHitStaysInBudget(t *testing.T) {
+	w := newBench(t, unlimited())
+	ev := change("s.test", "ruled", linkcache.Record{Destination: "https://e.test/", Version: 1, Revision: 1}, 302)
+	for range 9 {
+		ev.Rules = append(ev.Rules, rule("https://phone.test/", eventspb.Condition_KIND_DEVICE, "mobile"))
+	}
+	ev.Rules = append(ev.Rules, rule("https://query.test/", eventspb.Condition_KIND_QUERY, "utm_source=y"))
+	ev.Split = to("https://variant.test/")
+	ev.ForwardQuery = eventspb.LinkChanged_FORWARD_QUERY_ADD
+	w.origin.Put(ev)
+	rc := request("GET", "/ruled?utm_source=x")
+	facttest.Eventually(t, "it is a hit", func() bool { return w.hits(rc) })
+	got := testing.AllocsPerRun(500, func() { w.serve(rc) })
+	if !w.hits(rc) || !bytes.Contains(rc.buf, []byte("Location: https://variant.test/?utm_source=x\r\n")) {
+		t.Fatalf("not a hit: %s", rc.buf)
+	}
+	if got > 0 {
+		t.Errorf("a decided hit allocates %v times", got)
 	}
 }

@@ -313,6 +313,34 @@ func TestRulesVariantsAndTheirClicks(t *testing.T) {
 	}
 }
 
+// From Redis, from the origin and from memory a link is the same.
+func TestOptionsAreKeptInMemory(t *testing.T) {
+	w := newWorld(t)
+	w.link(t, "s.test", "all", func(ev *eventspb.LinkChanged) {
+		ev.Title, ev.FallbackUrl = "The title", "https://f.test/"
+		ev.Rules = []*eventspb.Rule{rule("https://phone.test/", eventspb.Condition_KIND_DEVICE, "mobile")}
+	})
+	check := func(cache string) {
+		t.Helper()
+		facttest.Eventually(t, "it comes from "+cache, func() bool {
+			w.beat(t)
+			return w.send(t, "HEAD", "/all", "s.test").header["Server-Timing"] == "cache;desc="+cache
+		})
+		if r := w.get(t, "/all", iphone); r.header["Location"] != "https://phone.test/" {
+			t.Errorf("%s: %v", cache, r.header)
+		}
+		if r := w.get(t, "/all+", chrome); !strings.Contains(r.body, "The title") || !strings.Contains(r.body, "own.<wbr>test") {
+			t.Errorf("%s: the preview is %.2000s", cache, r.body)
+		}
+	}
+	check("l1")
+	monitored := newWorld(t, func(s *redirect.Settings) { s.MonitorAgents = []string{"iPhone"} }) // never from memory
+	monitored.link(t, "s.test", "all", func(ev *eventspb.LinkChanged) { ev.Rules = []*eventspb.Rule{always("https://rule.test/")} })
+	if r := monitored.get(t, "/all", iphone); r.header["Location"] != "https://rule.test/" || r.header["Server-Timing"] == "cache;desc=l1" {
+		t.Errorf("a monitor: %v", r.header)
+	}
+}
+
 func TestOptionsThatCannotBeRead(t *testing.T) {
 	w := newWorld(t)
 	w.put(t, "bad", func(r *linkcache.Record) { r.Flags, r.Options = linkcache.FlagRules, `{"r":1}` })

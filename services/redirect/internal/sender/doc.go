@@ -20,14 +20,16 @@
 // After any error, whatever it was, the session is thrown away. The next one takes
 // the transactional id again (which makes the broker finish or abort what was open
 // and refuse whatever is still under way), aborts a transaction over every
-// partition, and only then reads the checkpoint. With Apache Kafka and Redpanda
-// that is the whole truth. There are two cases in which it is not: a broker that is
-// killed between the record that ends a transaction and the offset that belongs to
-// it (the embedded broker is not atomic there), and a group whose offsets were
-// deleted for age (seven days without a click). Therefore the journal notes, before
-// the end of a transaction is asked for, where its first record lies: if the
-// checkpoint does not cover a transaction that was noted, the topic is asked
-// whether that record can be read.
+// partition and the group, waits until none of them has anything of it open, and only
+// then reads the checkpoint. That is not the whole truth in three cases: a broker that
+// is killed between the record that ends a transaction and the offset that belongs to
+// it (the embedded broker is not atomic there), a group whose offsets were deleted for
+// age (seven days without a click), and a broker that has decided to commit and does
+// not tell the partition, or the group (Apache Kafka, see closed). Therefore the
+// journal notes, before the end of a transaction is asked for, where its first record
+// lies, and counts the transaction as sent when its partition has nothing open any
+// more. One that was noted and is not sent is looked up in the topic: the record can be
+// read, or is sent again.
 //
 // # Why not the client's own producer
 //

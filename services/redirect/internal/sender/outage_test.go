@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/testproc"
 )
@@ -15,14 +17,18 @@ import (
 type lines struct {
 	slog.Handler
 
-	warnings *atomic.Int64
+	warnings, errors *atomic.Int64
 }
 
 func (l lines) Enabled(context.Context, slog.Level) bool { return true }
 
 func (l lines) Handle(_ context.Context, r slog.Record) error {
-	if r.Level == slog.LevelWarn {
+	switch r.Level {
+	case slog.LevelWarn:
 		l.warnings.Add(1)
+	case slog.LevelError:
+		l.errors.Add(1)
+	case slog.LevelDebug, slog.LevelInfo:
 	}
 	return nil
 }
@@ -36,8 +42,8 @@ func TestAnOutageIsSurvivedAndDrained(t *testing.T) {
 	broker := startBroker(t, addr, dir)
 	createTopic(t, addr)
 	j := open(t, t.TempDir())
-	var warnings atomic.Int64
-	s, err := New(j, options(addr), Settings{Topic: topic, Name: name, DrainTimeout: 30 * time.Second}, slog.New(lines{slog.DiscardHandler, &warnings}))
+	var warnings, errors atomic.Int64
+	s, err := New(j, options(addr), Settings{Topic: topic, Name: name, DrainTimeout: 30 * time.Second}, slog.New(lines{slog.DiscardHandler, &warnings, &errors}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,4 +70,31 @@ func TestAnOutageIsSurvivedAndDrained(t *testing.T) {
 		t.Errorf("%d warnings about one outage", n)
 	}
 	exactly(t, delivered(t, addr), 1000+during)
+}
+
+// A broker that takes no clicks for long is told of once more, with the reason of then.
+//
+// Guards I58.
+func TestALongOutageIsToldOfTwice(t *testing.T) {
+	var warnings, errors atomic.Int64
+	j := open(t, t.TempDir())
+	s, err := New(j, options("127.0.0.1:1"), Settings{Topic: topic, Name: name}, slog.New(lines{slog.DiscardHandler, &warnings, &errors}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e episode
+	check := func(what string, wantWarnings, wantErrors int64) {
+		t.Helper()
+		for range 100 {
+			e.failed(s, kerr.UnstableOffsetCommit)
+		}
+		if warnings.Load() != wantWarnings || errors.Load() != wantErrors {
+			t.Errorf("%s: %d warnings and %d errors, want %d and %d", what, warnings.Load(), errors.Load(), wantWarnings, wantErrors)
+		}
+	}
+	check("at first", 1, 0)
+	e.since = time.Now().Add(-stillAfter)
+	check("when it lasts", 1, 1)
+	e.over(s)
+	check("the next one", 2, 1)
 }

@@ -24,7 +24,7 @@ const (
 
 // versions are those of the protocol as spoken here: transactions in which the
 // client says which partitions and groups are part of them, and topics by name. All
-// brokers since Kafka 2.5 understand these.
+// brokers since Kafka 2.8 understand these.
 func versions() *kversion.Versions {
 	v := kversion.Stable()
 	for _, limit := range []struct {
@@ -162,9 +162,9 @@ func (l *link) produce(ctx context.Context, leader, partition int32, batch []byt
 	return p.BaseOffset, nil
 }
 
-// checkpoint makes an offset of the group part of the transaction.
-func (l *link) checkpoint(ctx context.Context, offset int64, metadata string) error {
-	if err := stubborn(ctx, func() error {
+// addGroup makes the group part of the transaction.
+func (l *link) addGroup(ctx context.Context) error {
+	return stubborn(ctx, func() error {
 		req := kmsg.NewPtrAddOffsetsToTxnRequest()
 		req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = l.txid, l.id, l.epoch, l.txid
 		resp, err := req.RequestWith(ctx, l.client)
@@ -175,7 +175,12 @@ func (l *link) checkpoint(ctx context.Context, offset int64, metadata string) er
 			return fmt.Errorf("adding the checkpoint: %w", err)
 		}
 		return nil
-	}); err != nil {
+	})
+}
+
+// checkpoint makes an offset of the group part of the transaction.
+func (l *link) checkpoint(ctx context.Context, offset int64, metadata string) error {
+	if err := l.addGroup(ctx); err != nil {
 		return err
 	}
 	return stubborn(ctx, func() error {

@@ -31,6 +31,9 @@ const (
 	maxTransaction = 4 << 20
 	// strangerWait is how long a stop waits for a broker that did not answer before it.
 	strangerWait = 500 * time.Millisecond
+	// stillAfter is when a broker that takes no clicks is told of again: most are back by
+	// then, and what keeps this one is another reason than the first, mostly.
+	stillAfter = time.Minute
 	// The pauses after an error.
 	firstBackoff, longestBackoff = 100 * time.Millisecond, 2 * time.Second
 )
@@ -116,7 +119,7 @@ func (s *Sender) Run(ctx context.Context) error {
 			return nil
 		}
 		backoff = min(max(2*backoff, firstBackoff), longestBackoff)
-		episode.begin(s, err)
+		episode.failed(s, err)
 		timer := time.NewTimer(backoff)
 		select {
 		case <-work.Done():
@@ -162,26 +165,34 @@ func (s *Sender) serve(ctx, work context.Context, well func()) error {
 	}
 }
 
-// episode is a time in which the broker takes no clicks: one line when it begins,
-// one when it ends.
-type episode struct{ since time.Time }
+// episode is a time in which the broker takes no clicks: one line when it begins, one
+// more if it lasts, one when it ends.
+type episode struct {
+	since time.Time
+	again bool // told of again
+}
 
-func (e *episode) begin(s *Sender, err error) {
-	if e.since.IsZero() {
+// failed takes what every try ended with.
+func (e *episode) failed(s *Sender, err error) {
+	stats := s.journal.Stats()
+	var age time.Duration
+	if !stats.Oldest.IsZero() {
+		age = time.Since(stats.Oldest)
+	}
+	switch {
+	case e.since.IsZero():
 		e.since = time.Now()
-		stats := s.journal.Stats()
-		var age time.Duration
-		if !stats.Oldest.IsZero() {
-			age = time.Since(stats.Oldest)
-		}
 		s.log.Warn("clicks wait in the journal: the broker does not take them", "err", err, "waiting", stats.Waiting, "oldest", age)
+	case !e.again && time.Since(e.since) >= stillAfter:
+		e.again = true
+		s.log.Error("clicks still wait in the journal", "err", err, "waiting", stats.Waiting, "oldest", age)
 	}
 }
 
 func (e *episode) over(s *Sender) {
 	if !e.since.IsZero() {
 		s.log.Info("clicks are sent again", "after", time.Since(e.since), "waiting", s.journal.Stats().Waiting)
-		e.since = time.Time{}
+		*e = episode{}
 	}
 }
 

@@ -92,9 +92,10 @@ func (s *Sender) claim(ctx context.Context, l *link) error {
 	return nil
 }
 
-// abort ends whatever is left of an earlier session in any partition. The broker has
-// done that when the name was taken, except one that was killed: it forgets who had
-// a transaction open, and would count the clicks of that one to the next.
+// abort ends whatever is left of an earlier session, in any partition and in the
+// group. The broker has done that when the name was taken, except one that was
+// killed: it may have forgotten who had a transaction open, or not have told the
+// partitions, and would count the clicks of that one to the next.
 func (n *session) abort(ctx context.Context) error {
 	all := make([]int32, len(n.leader))
 	for i := range all {
@@ -103,7 +104,13 @@ func (n *session) abort(ctx context.Context) error {
 	if err := n.add(ctx, all...); err != nil {
 		return err
 	}
-	return n.end(ctx, false)
+	if err := n.addGroup(ctx); err != nil {
+		return err
+	}
+	if err := n.end(ctx, false); err != nil {
+		return err
+	}
+	return n.closed(ctx, all...)
 }
 
 // resume makes the journal go on at the checkpoint.
@@ -115,16 +122,21 @@ func (n *session) resume(ctx context.Context) error {
 	j := n.s.journal
 	known := j.Local()
 	point, ok := parseCheckpoint(offset, metadata)
-	if ok && point.Journal == known.Journal && point.Next > known.Next {
-		known = point
+	reached := uint64(0) // by this journal, as the checkpoint has it
+	if ok && point.Journal == known.Journal {
+		reached = point.Next
 	}
-	if noted, ok := j.Unknown(); ok && noted.To > known.Next {
-		there, err := n.committed(ctx, noted)
-		if err != nil {
+	// A checkpoint behind the noted transaction is that of a later one. One at its end
+	// says that the broker had decided to commit it, and not that it told the partition.
+	if noted, ok := j.Unknown(); ok && noted.To > known.Next && noted.To >= reached {
+		became, err := n.became(ctx, noted)
+		switch {
+		case err != nil:
 			return err
-		}
-		if there {
+		case became == readable:
 			point = journal.Checkpoint{Journal: known.Journal, Next: noted.To, Produced: noted.Produced}
+		case became == aborted && noted.To == reached:
+			point = known
 		}
 	}
 	lost, err := j.Rewind(point)
@@ -138,9 +150,17 @@ func (n *session) resume(ctx context.Context) error {
 	return nil
 }
 
-// committed says whether a transaction that was noted can be read: whether its first
-// record is where the broker said it stored it.
-func (n *session) committed(ctx context.Context, c journal.Commit) (bool, error) {
+// fate is what became of a transaction that was noted.
+type fate int
+
+const (
+	aborted  fate = iota // or never stored
+	readable             // its first record is where the broker said it stored it
+	gone                 // the topic does not reach so far back: only the checkpoint knows
+)
+
+// became looks a noted transaction up in the topic. Nothing of it is open any more.
+func (n *session) became(ctx context.Context, c journal.Commit) (fate, error) {
 	reader, err := kgo.NewClient(append(append([]kgo.Opt{}, n.s.options...),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{n.topic: {c.Partition: kgo.NewOffset().At(c.Offset)}}),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
@@ -148,22 +168,25 @@ func (n *session) committed(ctx context.Context, c journal.Commit) (bool, error)
 		kgo.KeepControlRecords(), // of an aborted transaction there is one at least
 	)...)
 	if err != nil {
-		return false, fmt.Errorf("making a client: %w", err)
+		return aborted, fmt.Errorf("making a client: %w", err)
 	}
 	defer reader.Close()
 	for {
 		fetches := reader.PollRecords(ctx, 1)
 		if err := ctx.Err(); err != nil {
-			return false, fmt.Errorf("looking for a transaction in the topic: %w", err)
+			return aborted, fmt.Errorf("looking for a transaction in the topic: %w", err)
 		}
 		for _, r := range fetches.Records() {
-			return r.Offset == c.Offset && !r.Attrs.IsControl() && fingerprint(r.Value) == c.FirstID, nil
+			if r.Offset == c.Offset && !r.Attrs.IsControl() && fingerprint(r.Value) == c.FirstID {
+				return readable, nil
+			}
+			return aborted, nil
 		}
 		for _, e := range fetches.Errors() {
 			if outOfRange(e.Err) {
-				return false, nil
+				return gone, nil
 			}
-			return false, fmt.Errorf("looking for a transaction in the topic: %w", e.Err)
+			return aborted, fmt.Errorf("looking for a transaction in the topic: %w", e.Err)
 		}
 	}
 }
@@ -247,7 +270,10 @@ func (n *session) commit(ctx context.Context, note journal.Commit) error {
 		return err
 	}
 	n.s.journal.Committing(note)
-	return n.end(ctx, true)
+	if err := n.end(ctx, true); err != nil {
+		return err
+	}
+	return n.closed(ctx, note.Partition)
 }
 
 // stored is the answer to a batch.

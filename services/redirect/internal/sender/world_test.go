@@ -271,6 +271,9 @@ func createTopic(tb testing.TB, addr string) {
 	}
 }
 
+// appended is how many clicks are or were in a journal: all but those that it refused.
+func appended(s journal.Stats) uint64 { return s.Accepted - s.Disk }
+
 // edgeChild appends numbered clicks, says how far it is, and sends them.
 func edgeChild() {
 	ctx := context.Background()
@@ -290,15 +293,14 @@ func edgeChild() {
 	}
 	go func() { _ = j.Run(ctx) }()
 	go func() { _ = s.Run(ctx) }()
-	next := j.Stats().Accepted
+	next := appended(j.Stats())
 	fmt.Println(next)
 	var body []byte
 	for range time.Tick(time.Millisecond) {
 		const per = 20
 		body = clicks(body[:0], next, per, 200)
 		if !j.Append(body, per, time.Now().UnixMicro()) {
-			fmt.Fprintln(os.Stderr, "edge: the journal does not take it")
-			os.Exit(1)
+			continue // on a starved machine the next segment may not be there yet; that is counted
 		}
 		next += per
 		fmt.Println(next)

@@ -8,6 +8,7 @@ import (
 	"github.com/linkstream/linkstream/services/redirect/internal/unlock"
 )
 
+// Guards I64.
 func TestACookieOpensOneLinkForAWhile(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	link, other := [16]byte{1, 15: 1}, [16]byte{1, 15: 2}
