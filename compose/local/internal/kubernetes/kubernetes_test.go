@@ -237,7 +237,9 @@ func TestWhatIsNamedIsThere(t *testing.T) {
 			}
 			for _, port := range s.Spec.Ports {
 				open := b.workloads[chosen[0]].pod.Spec.Containers[0].Ports
-				if !slices.ContainsFunc(open, func(p corev1.ContainerPort) bool { return p.Name == port.TargetPort.String() && p.ContainerPort == port.Port }) {
+				if !slices.ContainsFunc(open, func(p corev1.ContainerPort) bool {
+					return p.Name == port.TargetPort.String() && p.ContainerPort == port.Port
+				}) {
 					t.Errorf("%s: the service %s leads to port %s, which is not open", overlay, name, port.TargetPort.String())
 				}
 			}
