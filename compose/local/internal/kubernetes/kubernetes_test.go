@@ -69,8 +69,12 @@ func build(t *testing.T, overlay string) built {
 		t.Fatalf("%s: %v", overlay, err)
 	}
 	b := built{
-		map[string]workload{}, map[string]corev1.Service{}, map[string]corev1.ConfigMap{},
-		map[string]policyv1.PodDisruptionBudget{}, map[string]networkingv1.Ingress{}, map[string]networkingv1.NetworkPolicy{},
+		map[string]workload{},
+		map[string]corev1.Service{},
+		map[string]corev1.ConfigMap{},
+		map[string]policyv1.PodDisruptionBudget{},
+		map[string]networkingv1.Ingress{},
+		map[string]networkingv1.NetworkPolicy{},
 	}
 	for _, r := range made.Resources() {
 		text, err := r.AsYAML()

@@ -118,15 +118,14 @@ func (c *Canary) round(ctx context.Context) {
 
 // failures takes joined errors apart. What is no failure of a step does not occur.
 func failures(err error) []failure {
-	var one failure
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // errors.Join has no type to ask for
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []failure
 		for _, e := range joined.Unwrap() {
 			out = append(out, failures(e)...)
 		}
 		return out
 	}
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[failure](err); ok {
 		return []failure{one}
 	}
 	return nil

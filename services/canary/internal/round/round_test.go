@@ -45,11 +45,11 @@ func (s *system) start(t *testing.T) (*customer.Customer, []*customer.Visitor) {
 	s.targets, s.visits = map[string][]string{}, map[string]int{}
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
-	api := httptest.NewServer(http.HandlerFunc(s.serveAPI(t)))
+	api := httptest.NewServer(s.serveAPI(t))
 	t.Cleanup(api.Close)
 	var visitors []*customer.Visitor
 	for n := range 2 {
-		edge := httptest.NewServer(http.HandlerFunc(s.serveEdge(t, n)))
+		edge := httptest.NewServer(s.serveEdge(t, n))
 		t.Cleanup(edge.Close)
 		v, err := customer.NewVisitor(client, edge.URL, domain)
 		if err != nil {
@@ -260,6 +260,7 @@ func TestEveryBrokenPromiseIsCountedUnderItsStep(t *testing.T) {
 		}}, "gone", "not within the limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			canary, registry, log := newCanary(t, c.system)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)

@@ -116,8 +116,7 @@ func poll(ctx context.Context, limit, every time.Duration, ask func(context.Cont
 		if done {
 			return nil
 		}
-		var f final
-		if errors.As(err, &f) {
+		if f, ok := errors.AsType[final](err); ok {
 			return f.error
 		}
 		if err != nil && limited.Err() == nil {
