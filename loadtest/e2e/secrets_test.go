@@ -30,7 +30,7 @@ func secretive(folder string) map[string][]string {
 			"LINKSTREAM_TOKEN_PEPPER=SECRET0123456789012345678901234567890123456789",
 			"LINKSTREAM_TOKEN_PEPPER_PREVIOUS=SECRETold0123456789012345678901234567890123456789",
 		}, common...),
-		"cacheupdater": append([]string{"LINKSTREAM_REDIS_URL=redis://user:SECRET@NOBODY/0"}, common...),
+		"cacheupdater": append([]string{"LINKSTREAM_REDIS_URL=redis://user:SECRET@NOBODY/0", "LINKSTREAM_TRACES_URL=http://user:SECRET@NOBODY"}, common...),
 		"redirect": append([]string{
 			"LINKSTREAM_REDIS_URL=redis://user:SECRET@NOBODY/0", "LINKSTREAM_ORIGIN_URL=http://user:SECRET@NOBODY",
 			"LINKSTREAM_COUNTER_REDIS_URL=redis://user:SECRET@NOBODY/0", "LINKSTREAM_RATELIMIT_REDIS_URL=redis://user:SECRET@NOBODY/0",

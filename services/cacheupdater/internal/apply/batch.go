@@ -65,6 +65,10 @@ func (u *Updater) apply(ctx context.Context, records []*kgo.Record) error {
 	return nil
 }
 
+// followedFor is how long after its publication a record is part of its change's way. A
+// region that is filled anew reads all that there is, and would tell of all of it.
+const followedFor = time.Minute
+
 // follow begins spans for the changes that are in a trace: from when they were read until
 // the region's edges are told.
 func (u *Updater) follow(b batch) (spans []*trace.Span) {
@@ -72,6 +76,9 @@ func (u *Updater) follow(b batch) (spans []*trace.Span) {
 		return nil
 	}
 	for _, c := range b.changes {
+		if time.Since(c.record.Timestamp) > followedFor {
+			continue
+		}
 		for _, h := range c.record.Headers {
 			if h.Key != trace.Header {
 				continue
