@@ -122,8 +122,14 @@ fuzz: ## every fuzz target for T (10s)
 	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(T) $$pkg; done; done; done
 
 .PHONY: loadtest
-loadtest: $(if $(filter edge,$(SCENARIO)),build) ## a load scenario: SCENARIO=steady or api (need make run) or edge (needs nginx-light)
-	@go run ./loadtest/cmd/loadtest $(SCENARIO)
+loadtest: install build ## load and fault scenarios: SCENARIO=steady, or all (a short form of each, ten minutes); .local/bin/loadtest --help lists them
+	@$(BIN)/loadtest $(SCENARIO)
+
+# On a stack of its own, and not on the one that somebody may be running here.
+.PHONY: ci-load
+ci-load: install build ## a minute of edits under load and one of outages, with a verdict
+	LINKSTREAM_LOAD_STACK=$(ROOT)/.local/none LINKSTREAM_LOAD_RESULTS=$(ROOT)/.local/results LINKSTREAM_LOAD_NOISY=true \
+	$(BIN)/loadtest mutate=45s outage-all=8s
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## gofumpt and goimports; Biome for the web app
@@ -184,7 +190,7 @@ hooks: ## use the repository's git hooks
 	@git config core.hooksPath .githooks
 
 .PHONY: ci
-ci: lint verify test ## what .ci/run calls
+ci: lint verify test ci-load ## what .ci/run calls
 
 $(BUF):
 	@echo "installing buf $(BUF_VERSION)"

@@ -10,6 +10,7 @@ require (
 	github.com/oapi-codegen/runtime v1.9.0
 	github.com/twmb/franz-go v1.22.3
 	github.com/valyala/fasthttp v1.78.0
+	go.uber.org/goleak v1.3.0
 	golang.org/x/sys v0.50.0
 )
 

@@ -97,6 +97,8 @@ var (
 	createTable = regexp.MustCompile(`(?s)CREATE TABLE (\w+) \((.*)\) ENGINE = (\w*)(.*);`)
 	createView  = regexp.MustCompile(`(?s)CREATE MATERIALIZED VIEW (\w+) TO (\w+) AS(.*)    FROM (\w+)\n(.*);`)
 	alterTable  = regexp.MustCompile(`(?s)ALTER TABLE (\w+)\n(.*);`)
+	alterView   = regexp.MustCompile(`(?s)ALTER TABLE (\w+) MODIFY QUERY\n(.*)    FROM (\w+)\n(.*);`)
+	arguments   = regexp.MustCompile(`^\((\w+)\)`)
 	addColumn   = regexp.MustCompile(`(?m)^    ADD COLUMN.*?([,;])$`)
 )
 
@@ -108,9 +110,13 @@ func forCluster(text, cluster string) string {
 	if m := createTable.FindStringSubmatch(text); m != nil {
 		name, columns, engine, rest := m[1], m[2], m[3], m[4]
 		rest = strings.ReplaceAll(rest, "non_replicated_deduplication_window", "replicated_deduplication_window")
-		if name == "visitor_keys" { // the same on all nodes
+		if name == "visitor_keys" || name == "links" { // the same on all nodes
+			more := ""
+			if a := arguments.FindStringSubmatch(rest); a != nil {
+				more, rest = ", "+a[1], strings.TrimPrefix(rest, a[0])
+			}
 			return replace(text, createTable, "CREATE TABLE IF NOT EXISTS "+name+on+" ("+columns+") ENGINE = Replicated"+engine+
-				"('/clickhouse/tables/all/{database}/"+name+"', '{replica}')"+rest+";")
+				"('/clickhouse/tables/all/{database}/"+name+"', '{replica}'"+more+")"+rest+";")
 		}
 		if engine != "Null" {
 			engine = "Replicated" + engine + "('/clickhouse/tables/{shard}/{database}/" + name + localSuffix + "', '{replica}')"
@@ -126,14 +132,20 @@ func forCluster(text, cluster string) string {
 	if m := createView.FindStringSubmatch(text); m != nil {
 		return replace(text, createView, "CREATE MATERIALIZED VIEW IF NOT EXISTS "+m[1]+on+" TO "+m[2]+localSuffix+" AS"+m[3]+"    FROM "+m[4]+localSuffix+"\n"+m[5]+";")
 	}
+	if m := alterView.FindStringSubmatch(text); m != nil {
+		return replace(text, alterView, "ALTER TABLE "+m[1]+on+" MODIFY QUERY\n"+m[2]+"    FROM "+m[3]+localSuffix+"\n"+m[4]+";")
+	}
 	if m := alterTable.FindStringSubmatch(text); m != nil {
 		var columns []string
 		for _, line := range addColumn.FindAllString(m[2]+";", -1) {
 			line, _, _ = strings.Cut(strings.TrimRight(line, ",;"), " CODEC(")
 			columns = append(columns, line)
 		}
-		return replace(text, alterTable, "ALTER TABLE "+m[1]+localSuffix+on+"\n"+m[2]+";\n"+
-			"ALTER TABLE "+m[1]+on+"\n"+strings.Join(columns, ",\n")+";")
+		local := "ALTER TABLE " + m[1] + localSuffix + on + "\n" + m[2] + ";"
+		if len(columns) == 0 {
+			return replace(text, alterTable, local)
+		}
+		return replace(text, alterTable, local+"\nALTER TABLE "+m[1]+on+"\n"+strings.Join(columns, ",\n")+";")
 	}
 	return text
 }

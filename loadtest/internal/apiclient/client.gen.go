@@ -677,30 +677,40 @@ func (e GetBreakdownParamsBots) Valid() bool {
 
 // Defines values for GetBreakdownParamsBy.
 const (
-	GetBreakdownParamsByBot         GetBreakdownParamsBy = "bot"
-	GetBreakdownParamsByBrowser     GetBreakdownParamsBy = "browser"
-	GetBreakdownParamsByCity        GetBreakdownParamsBy = "city"
-	GetBreakdownParamsByContinent   GetBreakdownParamsBy = "continent"
-	GetBreakdownParamsByCountry     GetBreakdownParamsBy = "country"
-	GetBreakdownParamsByDevice      GetBreakdownParamsBy = "device"
-	GetBreakdownParamsByEdgeRegion  GetBreakdownParamsBy = "edge_region"
-	GetBreakdownParamsByLanguage    GetBreakdownParamsBy = "language"
-	GetBreakdownParamsByLink        GetBreakdownParamsBy = "link"
-	GetBreakdownParamsByOs          GetBreakdownParamsBy = "os"
-	GetBreakdownParamsByReferrer    GetBreakdownParamsBy = "referrer"
-	GetBreakdownParamsByRegion      GetBreakdownParamsBy = "region"
-	GetBreakdownParamsByStatus      GetBreakdownParamsBy = "status"
-	GetBreakdownParamsByUtmCampaign GetBreakdownParamsBy = "utm_campaign"
-	GetBreakdownParamsByUtmContent  GetBreakdownParamsBy = "utm_content"
-	GetBreakdownParamsByUtmMedium   GetBreakdownParamsBy = "utm_medium"
-	GetBreakdownParamsByUtmSource   GetBreakdownParamsBy = "utm_source"
-	GetBreakdownParamsByUtmTerm     GetBreakdownParamsBy = "utm_term"
+	GetBreakdownParamsByBot            GetBreakdownParamsBy = "bot"
+	GetBreakdownParamsByBotKind        GetBreakdownParamsBy = "bot_kind"
+	GetBreakdownParamsByBrowser        GetBreakdownParamsBy = "browser"
+	GetBreakdownParamsByCity           GetBreakdownParamsBy = "city"
+	GetBreakdownParamsByContinent      GetBreakdownParamsBy = "continent"
+	GetBreakdownParamsByCountry        GetBreakdownParamsBy = "country"
+	GetBreakdownParamsByDevice         GetBreakdownParamsBy = "device"
+	GetBreakdownParamsByDomain         GetBreakdownParamsBy = "domain"
+	GetBreakdownParamsByEdgeRegion     GetBreakdownParamsBy = "edge_region"
+	GetBreakdownParamsByLanguage       GetBreakdownParamsBy = "language"
+	GetBreakdownParamsByLink           GetBreakdownParamsBy = "link"
+	GetBreakdownParamsByOs             GetBreakdownParamsBy = "os"
+	GetBreakdownParamsByReferrer       GetBreakdownParamsBy = "referrer"
+	GetBreakdownParamsByReferrerMedium GetBreakdownParamsBy = "referrer_medium"
+	GetBreakdownParamsByReferrerSource GetBreakdownParamsBy = "referrer_source"
+	GetBreakdownParamsByRegion         GetBreakdownParamsBy = "region"
+	GetBreakdownParamsByRule           GetBreakdownParamsBy = "rule"
+	GetBreakdownParamsBySource         GetBreakdownParamsBy = "source"
+	GetBreakdownParamsByStatus         GetBreakdownParamsBy = "status"
+	GetBreakdownParamsByTag            GetBreakdownParamsBy = "tag"
+	GetBreakdownParamsByUtmCampaign    GetBreakdownParamsBy = "utm_campaign"
+	GetBreakdownParamsByUtmContent     GetBreakdownParamsBy = "utm_content"
+	GetBreakdownParamsByUtmMedium      GetBreakdownParamsBy = "utm_medium"
+	GetBreakdownParamsByUtmSource      GetBreakdownParamsBy = "utm_source"
+	GetBreakdownParamsByUtmTerm        GetBreakdownParamsBy = "utm_term"
+	GetBreakdownParamsByVariant        GetBreakdownParamsBy = "variant"
 )
 
 // Valid indicates whether the value is a known member of the GetBreakdownParamsBy enum.
 func (e GetBreakdownParamsBy) Valid() bool {
 	switch e {
 	case GetBreakdownParamsByBot:
+		return true
+	case GetBreakdownParamsByBotKind:
 		return true
 	case GetBreakdownParamsByBrowser:
 		return true
@@ -712,6 +722,8 @@ func (e GetBreakdownParamsBy) Valid() bool {
 		return true
 	case GetBreakdownParamsByDevice:
 		return true
+	case GetBreakdownParamsByDomain:
+		return true
 	case GetBreakdownParamsByEdgeRegion:
 		return true
 	case GetBreakdownParamsByLanguage:
@@ -722,9 +734,19 @@ func (e GetBreakdownParamsBy) Valid() bool {
 		return true
 	case GetBreakdownParamsByReferrer:
 		return true
+	case GetBreakdownParamsByReferrerMedium:
+		return true
+	case GetBreakdownParamsByReferrerSource:
+		return true
 	case GetBreakdownParamsByRegion:
 		return true
+	case GetBreakdownParamsByRule:
+		return true
+	case GetBreakdownParamsBySource:
+		return true
 	case GetBreakdownParamsByStatus:
+		return true
+	case GetBreakdownParamsByTag:
 		return true
 	case GetBreakdownParamsByUtmCampaign:
 		return true
@@ -735,6 +757,248 @@ func (e GetBreakdownParamsBy) Valid() bool {
 	case GetBreakdownParamsByUtmSource:
 		return true
 	case GetBreakdownParamsByUtmTerm:
+		return true
+	case GetBreakdownParamsByVariant:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportParamsBots.
+const (
+	ExportParamsBotsExclude ExportParamsBots = "exclude"
+	ExportParamsBotsInclude ExportParamsBots = "include"
+	ExportParamsBotsOnly    ExportParamsBots = "only"
+)
+
+// Valid indicates whether the value is a known member of the ExportParamsBots enum.
+func (e ExportParamsBots) Valid() bool {
+	switch e {
+	case ExportParamsBotsExclude:
+		return true
+	case ExportParamsBotsInclude:
+		return true
+	case ExportParamsBotsOnly:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportParamsWhat.
+const (
+	ExportParamsWhatBreakdown  ExportParamsWhat = "breakdown"
+	ExportParamsWhatClicks     ExportParamsWhat = "clicks"
+	ExportParamsWhatTimeseries ExportParamsWhat = "timeseries"
+)
+
+// Valid indicates whether the value is a known member of the ExportParamsWhat enum.
+func (e ExportParamsWhat) Valid() bool {
+	switch e {
+	case ExportParamsWhatBreakdown:
+		return true
+	case ExportParamsWhatClicks:
+		return true
+	case ExportParamsWhatTimeseries:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportParamsBy.
+const (
+	ExportParamsByBot            ExportParamsBy = "bot"
+	ExportParamsByBotKind        ExportParamsBy = "bot_kind"
+	ExportParamsByBrowser        ExportParamsBy = "browser"
+	ExportParamsByCity           ExportParamsBy = "city"
+	ExportParamsByContinent      ExportParamsBy = "continent"
+	ExportParamsByCountry        ExportParamsBy = "country"
+	ExportParamsByDevice         ExportParamsBy = "device"
+	ExportParamsByDomain         ExportParamsBy = "domain"
+	ExportParamsByEdgeRegion     ExportParamsBy = "edge_region"
+	ExportParamsByLanguage       ExportParamsBy = "language"
+	ExportParamsByLink           ExportParamsBy = "link"
+	ExportParamsByOs             ExportParamsBy = "os"
+	ExportParamsByReferrer       ExportParamsBy = "referrer"
+	ExportParamsByReferrerMedium ExportParamsBy = "referrer_medium"
+	ExportParamsByReferrerSource ExportParamsBy = "referrer_source"
+	ExportParamsByRegion         ExportParamsBy = "region"
+	ExportParamsByRule           ExportParamsBy = "rule"
+	ExportParamsBySource         ExportParamsBy = "source"
+	ExportParamsByStatus         ExportParamsBy = "status"
+	ExportParamsByTag            ExportParamsBy = "tag"
+	ExportParamsByUtmCampaign    ExportParamsBy = "utm_campaign"
+	ExportParamsByUtmContent     ExportParamsBy = "utm_content"
+	ExportParamsByUtmMedium      ExportParamsBy = "utm_medium"
+	ExportParamsByUtmSource      ExportParamsBy = "utm_source"
+	ExportParamsByUtmTerm        ExportParamsBy = "utm_term"
+	ExportParamsByVariant        ExportParamsBy = "variant"
+)
+
+// Valid indicates whether the value is a known member of the ExportParamsBy enum.
+func (e ExportParamsBy) Valid() bool {
+	switch e {
+	case ExportParamsByBot:
+		return true
+	case ExportParamsByBotKind:
+		return true
+	case ExportParamsByBrowser:
+		return true
+	case ExportParamsByCity:
+		return true
+	case ExportParamsByContinent:
+		return true
+	case ExportParamsByCountry:
+		return true
+	case ExportParamsByDevice:
+		return true
+	case ExportParamsByDomain:
+		return true
+	case ExportParamsByEdgeRegion:
+		return true
+	case ExportParamsByLanguage:
+		return true
+	case ExportParamsByLink:
+		return true
+	case ExportParamsByOs:
+		return true
+	case ExportParamsByReferrer:
+		return true
+	case ExportParamsByReferrerMedium:
+		return true
+	case ExportParamsByReferrerSource:
+		return true
+	case ExportParamsByRegion:
+		return true
+	case ExportParamsByRule:
+		return true
+	case ExportParamsBySource:
+		return true
+	case ExportParamsByStatus:
+		return true
+	case ExportParamsByTag:
+		return true
+	case ExportParamsByUtmCampaign:
+		return true
+	case ExportParamsByUtmContent:
+		return true
+	case ExportParamsByUtmMedium:
+		return true
+	case ExportParamsByUtmSource:
+		return true
+	case ExportParamsByUtmTerm:
+		return true
+	case ExportParamsByVariant:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportParamsInterval.
+const (
+	ExportParamsIntervalDay    ExportParamsInterval = "day"
+	ExportParamsIntervalHour   ExportParamsInterval = "hour"
+	ExportParamsIntervalMinute ExportParamsInterval = "minute"
+	ExportParamsIntervalMonth  ExportParamsInterval = "month"
+	ExportParamsIntervalWeek   ExportParamsInterval = "week"
+)
+
+// Valid indicates whether the value is a known member of the ExportParamsInterval enum.
+func (e ExportParamsInterval) Valid() bool {
+	switch e {
+	case ExportParamsIntervalDay:
+		return true
+	case ExportParamsIntervalHour:
+		return true
+	case ExportParamsIntervalMinute:
+		return true
+	case ExportParamsIntervalMonth:
+		return true
+	case ExportParamsIntervalWeek:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListLinkFiguresParamsBots.
+const (
+	ListLinkFiguresParamsBotsExclude ListLinkFiguresParamsBots = "exclude"
+	ListLinkFiguresParamsBotsInclude ListLinkFiguresParamsBots = "include"
+	ListLinkFiguresParamsBotsOnly    ListLinkFiguresParamsBots = "only"
+)
+
+// Valid indicates whether the value is a known member of the ListLinkFiguresParamsBots enum.
+func (e ListLinkFiguresParamsBots) Valid() bool {
+	switch e {
+	case ListLinkFiguresParamsBotsExclude:
+		return true
+	case ListLinkFiguresParamsBotsInclude:
+		return true
+	case ListLinkFiguresParamsBotsOnly:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListLinkFiguresParamsSort.
+const (
+	ListLinkFiguresParamsSortClicks    ListLinkFiguresParamsSort = "clicks"
+	ListLinkFiguresParamsSortCreated   ListLinkFiguresParamsSort = "created"
+	ListLinkFiguresParamsSortLastClick ListLinkFiguresParamsSort = "last_click"
+)
+
+// Valid indicates whether the value is a known member of the ListLinkFiguresParamsSort enum.
+func (e ListLinkFiguresParamsSort) Valid() bool {
+	switch e {
+	case ListLinkFiguresParamsSortClicks:
+		return true
+	case ListLinkFiguresParamsSortCreated:
+		return true
+	case ListLinkFiguresParamsSortLastClick:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListLinkFiguresParamsArchived.
+const (
+	False ListLinkFiguresParamsArchived = "false"
+	True  ListLinkFiguresParamsArchived = "true"
+)
+
+// Valid indicates whether the value is a known member of the ListLinkFiguresParamsArchived enum.
+func (e ListLinkFiguresParamsArchived) Valid() bool {
+	switch e {
+	case False:
+		return true
+	case True:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamLiveParamsBots.
+const (
+	StreamLiveParamsBotsExclude StreamLiveParamsBots = "exclude"
+	StreamLiveParamsBotsInclude StreamLiveParamsBots = "include"
+	StreamLiveParamsBotsOnly    StreamLiveParamsBots = "only"
+)
+
+// Valid indicates whether the value is a known member of the StreamLiveParamsBots enum.
+func (e StreamLiveParamsBots) Valid() bool {
+	switch e {
+	case StreamLiveParamsBotsExclude:
+		return true
+	case StreamLiveParamsBotsInclude:
+		return true
+	case StreamLiveParamsBotsOnly:
 		return true
 	default:
 		return false
@@ -785,25 +1049,64 @@ func (e GetTimeseriesParamsBots) Valid() bool {
 
 // Defines values for GetTimeseriesParamsInterval.
 const (
-	Day    GetTimeseriesParamsInterval = "day"
-	Hour   GetTimeseriesParamsInterval = "hour"
-	Minute GetTimeseriesParamsInterval = "minute"
-	Month  GetTimeseriesParamsInterval = "month"
-	Week   GetTimeseriesParamsInterval = "week"
+	GetTimeseriesParamsIntervalDay    GetTimeseriesParamsInterval = "day"
+	GetTimeseriesParamsIntervalHour   GetTimeseriesParamsInterval = "hour"
+	GetTimeseriesParamsIntervalMinute GetTimeseriesParamsInterval = "minute"
+	GetTimeseriesParamsIntervalMonth  GetTimeseriesParamsInterval = "month"
+	GetTimeseriesParamsIntervalWeek   GetTimeseriesParamsInterval = "week"
 )
 
 // Valid indicates whether the value is a known member of the GetTimeseriesParamsInterval enum.
 func (e GetTimeseriesParamsInterval) Valid() bool {
 	switch e {
-	case Day:
+	case GetTimeseriesParamsIntervalDay:
 		return true
-	case Hour:
+	case GetTimeseriesParamsIntervalHour:
 		return true
-	case Minute:
+	case GetTimeseriesParamsIntervalMinute:
 		return true
-	case Month:
+	case GetTimeseriesParamsIntervalMonth:
 		return true
-	case Week:
+	case GetTimeseriesParamsIntervalWeek:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetTimeseriesParamsCompare.
+const (
+	None     GetTimeseriesParamsCompare = "none"
+	Previous GetTimeseriesParamsCompare = "previous"
+)
+
+// Valid indicates whether the value is a known member of the GetTimeseriesParamsCompare enum.
+func (e GetTimeseriesParamsCompare) Valid() bool {
+	switch e {
+	case None:
+		return true
+	case Previous:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetTotalsParamsBots.
+const (
+	GetTotalsParamsBotsExclude GetTotalsParamsBots = "exclude"
+	GetTotalsParamsBotsInclude GetTotalsParamsBots = "include"
+	GetTotalsParamsBotsOnly    GetTotalsParamsBots = "only"
+)
+
+// Valid indicates whether the value is a known member of the GetTotalsParamsBots enum.
+func (e GetTotalsParamsBots) Valid() bool {
+	switch e {
+	case GetTotalsParamsBotsExclude:
+		return true
+	case GetTotalsParamsBotsInclude:
+		return true
+	case GetTotalsParamsBotsOnly:
 		return true
 	default:
 		return false
@@ -979,6 +1282,17 @@ type ConditionType string
 
 // ConditionWeekdays defines model for Condition.Weekdays.
 type ConditionWeekdays string
+
+// Definition defines model for Definition.
+type Definition struct {
+	Term string `json:"term"`
+	Text string `json:"text"`
+}
+
+// DefinitionsOutputBody defines model for DefinitionsOutputBody.
+type DefinitionsOutputBody struct {
+	Data []Definition `json:"data"`
+}
 
 // DeliveriesOutputBody defines model for DeliveriesOutputBody.
 type DeliveriesOutputBody struct {
@@ -1460,6 +1774,41 @@ type LinkData struct {
 // LinkDataForwardQuery defines model for LinkData.ForwardQuery.
 type LinkDataForwardQuery string
 
+// LinkFacts defines model for LinkFacts.
+type LinkFacts struct {
+	Archived    bool      `json:"archived"`
+	CreatedAt   time.Time `json:"created_at"`
+	Destination string    `json:"destination"`
+
+	// Host The domain's host
+	Host  string   `json:"host"`
+	Slug  string   `json:"slug"`
+	Tags  []string `json:"tags"`
+	Title string   `json:"title"`
+}
+
+// LinkFigures defines model for LinkFigures.
+type LinkFigures struct {
+	// BotClicks Clicks of bots with the same filters, whatever bots says
+	BotClicks int64 `json:"bot_clicks"`
+
+	// Clicks Clicks; without bots unless bots=include or bots=only
+	Clicks int64 `json:"clicks"`
+
+	// LastClickAt When the last click came that counts, in the period or not; null when there is none
+	LastClickAt *time.Time `json:"last_click_at"`
+
+	// Link What the link is, some seconds after its last change at most; left out for a link that was deleted, and for a key without the scope links:read
+	Link   *LinkFacts `json:"link,omitempty"`
+	LinkId string     `json:"link_id"`
+
+	// Sparkline Clicks of each bucket; the buckets are those of the list
+	Sparkline []int64 `json:"sparkline"`
+
+	// UniqueVisitors Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
+	UniqueVisitors int64 `json:"unique_visitors"`
+}
+
 // LinkMessage defines model for LinkMessage.
 type LinkMessage struct {
 	// Data The link as the API shows it: after the change, when it expired, or before it was deleted
@@ -1553,12 +1902,106 @@ type LinkViewForwardQuery string
 // LinkViewStatusCode Examples: 302
 type LinkViewStatusCode int64
 
+// LinksOutputBody defines model for LinksOutputBody.
+type LinksOutputBody struct {
+	// Buckets When the buckets of the sparklines start
+	Buckets []time.Time   `json:"buckets"`
+	Data    []LinkFigures `json:"data"`
+
+	// NextCursor Where the next page begins; null on the last one
+	NextCursor *string `json:"next_cursor"`
+}
+
 // ListOutputBody defines model for ListOutputBody.
 type ListOutputBody struct {
 	Data []LinkView `json:"data"`
 
 	// NextCursor Where the next page begins; null on the last one
 	NextCursor *string `json:"next_cursor"`
+}
+
+// LiveBucket defines model for LiveBucket.
+type LiveBucket struct {
+	BotClicks int64 `json:"bot_clicks"`
+	Clicks    int64 `json:"clicks"`
+
+	// T When the bucket starts
+	T time.Time `json:"t"`
+}
+
+// LiveClick defines model for LiveClick.
+type LiveClick struct {
+	Bot     bool   `json:"bot"`
+	BotKind string `json:"bot_kind"`
+	Browser string `json:"browser"`
+	City    string `json:"city"`
+
+	// Country Empty when it is unknown, as all texts
+	Country    string `json:"country"`
+	Device     string `json:"device"`
+	EdgeRegion string `json:"edge_region"`
+	Host       string `json:"host"`
+	Id         string `json:"id"`
+	LinkId     string `json:"link_id"`
+	Os         string `json:"os"`
+	Referrer   string `json:"referrer"`
+	Region     string `json:"region"`
+	Rule       int64  `json:"rule"`
+
+	// Slug In the form that look-ups use
+	Slug    string    `json:"slug"`
+	Source  string    `json:"source"`
+	Status  int64     `json:"status"`
+	T       time.Time `json:"t"`
+	Variant int64     `json:"variant"`
+}
+
+// LiveTop defines model for LiveTop.
+type LiveTop struct {
+	Countries []LiveValue `json:"countries"`
+
+	// Links By the link's id
+	Links     []LiveValue `json:"links"`
+	Referrers []LiveValue `json:"referrers"`
+}
+
+// LiveValue defines model for LiveValue.
+type LiveValue struct {
+	Clicks int64  `json:"clicks"`
+	Value  string `json:"value"`
+}
+
+// Moment defines model for Moment.
+type Moment struct {
+	// BotClicks Clicks of bots in the window
+	BotClicks int64 `json:"bot_clicks"`
+
+	// BucketSeconds How long a bucket is
+	BucketSeconds int64 `json:"bucket_seconds"`
+
+	// Buckets Five minutes cut into buckets, the oldest first; the last one is not over yet
+	Buckets []LiveBucket `json:"buckets"`
+
+	// Clicks Clicks of the window; without bots unless bots says otherwise
+	Clicks int64 `json:"clicks"`
+
+	// Delayed Clicks cannot be read right now: the figures lack the newest
+	Delayed bool `json:"delayed"`
+
+	// Recent The newest clicks, the newest first, 20 at most
+	Recent []LiveClick `json:"recent"`
+
+	// T When the event was made
+	T time.Time `json:"t"`
+
+	// Top What had the most clicks in the window
+	Top LiveTop `json:"top"`
+
+	// UniqueVisitors Visitors among them
+	UniqueVisitors int64 `json:"unique_visitors"`
+
+	// WindowSeconds How long the window is that ends with t; shorter than five minutes where there were more clicks than are kept
+	WindowSeconds int64 `json:"window_seconds"`
 }
 
 // NewDomainBody defines model for NewDomainBody.
@@ -2147,6 +2590,9 @@ type SecretViewDisabledReason string
 // SeriesOutputBody defines model for SeriesOutputBody.
 type SeriesOutputBody struct {
 	Data []Bucket `json:"data"`
+
+	// Previous With compare=previous: for each bucket of data the one of the period before, as long before it as the periods are apart
+	Previous *[]Bucket `json:"previous,omitempty"`
 }
 
 // Span defines model for Span.
@@ -2236,6 +2682,24 @@ type ThresholdMessage struct {
 
 // ThresholdMessageType defines model for ThresholdMessage.Type.
 type ThresholdMessageType string
+
+// Totals defines model for Totals.
+type Totals struct {
+	// BotClicks Clicks of bots with the same filters, whatever bots says
+	BotClicks int64 `json:"bot_clicks"`
+
+	// Clicks Clicks; without bots unless bots=include or bots=only
+	Clicks int64 `json:"clicks"`
+
+	// FirstClickAt The hour of UTC in which the first click came that counts; null when there is none
+	FirstClickAt *time.Time `json:"first_click_at"`
+
+	// LastClickAt When the last click came that counts; null when there is none
+	LastClickAt *time.Time `json:"last_click_at"`
+
+	// UniqueVisitors Visitors among these clicks. A visitor is recognised by a keyed hash of address and user agent whose key is thrown away, so it counts once for each day (of UTC) on which it came
+	UniqueVisitors int64 `json:"unique_visitors"`
+}
 
 // UTM defines model for UTM.
 type UTM struct {
@@ -2332,6 +2796,165 @@ type WebhooksOutputBody struct {
 
 // GetBreakdownParams defines parameters for GetBreakdown.
 type GetBreakdownParams struct {
+	// LinkId Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+	LinkId *[]string `form:"link_id,omitempty" json:"link_id,omitempty"`
+
+	// NotLinkId Without clicks of this link (an id)
+	NotLinkId *[]string `form:"not_link_id,omitempty" json:"not_link_id,omitempty"`
+
+	// Link The same as link_id
+	Link *[]string `form:"link,omitempty" json:"link,omitempty"`
+
+	// Domain Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+	Domain *[]string `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// NotDomain Without clicks of links on this host
+	NotDomain *[]string `form:"not_domain,omitempty" json:"not_domain,omitempty"`
+
+	// Tag Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+	Tag *[]string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// NotTag Without clicks of links that have this tag now
+	NotTag *[]string `form:"not_tag,omitempty" json:"not_tag,omitempty"`
+
+	// Country Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+	Country *[]string `form:"country,omitempty" json:"country,omitempty"`
+
+	// NotCountry Without clicks of this country (ISO 3166-1, two letters)
+	NotCountry *[]string `form:"not_country,omitempty" json:"not_country,omitempty"`
+
+	// Region Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one
+	Region *[]string `form:"region,omitempty" json:"region,omitempty"`
+
+	// NotRegion Without clicks of this region (its name)
+	NotRegion *[]string `form:"not_region,omitempty" json:"not_region,omitempty"`
+
+	// City Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one
+	City *[]string `form:"city,omitempty" json:"city,omitempty"`
+
+	// NotCity Without clicks of this city (its name)
+	NotCity *[]string `form:"not_city,omitempty" json:"not_city,omitempty"`
+
+	// Continent Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+	Continent *[]string `form:"continent,omitempty" json:"continent,omitempty"`
+
+	// NotContinent Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA)
+	NotContinent *[]string `form:"not_continent,omitempty" json:"not_continent,omitempty"`
+
+	// Device Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+	Device *[]string `form:"device,omitempty" json:"device,omitempty"`
+
+	// NotDevice Without clicks of this kind of device
+	NotDevice *[]string `form:"not_device,omitempty" json:"not_device,omitempty"`
+
+	// Os Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+	Os *[]string `form:"os,omitempty" json:"os,omitempty"`
+
+	// NotOs Without clicks of this operating system
+	NotOs *[]string `form:"not_os,omitempty" json:"not_os,omitempty"`
+
+	// Browser Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+	Browser *[]string `form:"browser,omitempty" json:"browser,omitempty"`
+
+	// NotBrowser Without clicks of this browser
+	NotBrowser *[]string `form:"not_browser,omitempty" json:"not_browser,omitempty"`
+
+	// Language Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+	Language *[]string `form:"language,omitempty" json:"language,omitempty"`
+
+	// NotLanguage Without clicks of this language (the browser's first)
+	NotLanguage *[]string `form:"not_language,omitempty" json:"not_language,omitempty"`
+
+	// Referrer Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+	Referrer *[]string `form:"referrer,omitempty" json:"referrer,omitempty"`
+
+	// NotReferrer Without clicks of this referring host; the empty one is direct visits
+	NotReferrer *[]string `form:"not_referrer,omitempty" json:"not_referrer,omitempty"`
+
+	// ReferrerSource Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+	ReferrerSource *[]string `form:"referrer_source,omitempty" json:"referrer_source,omitempty"`
+
+	// NotReferrerSource Without clicks of this referring site by its name
+	NotReferrerSource *[]string `form:"not_referrer_source,omitempty" json:"not_referrer_source,omitempty"`
+
+	// ReferrerMedium Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+	ReferrerMedium *[]string `form:"referrer_medium,omitempty" json:"referrer_medium,omitempty"`
+
+	// NotReferrerMedium Without clicks of this kind of referring site (search, social, email, paid, ai, referral)
+	NotReferrerMedium *[]string `form:"not_referrer_medium,omitempty" json:"not_referrer_medium,omitempty"`
+
+	// UtmSource Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one
+	UtmSource *[]string `form:"utm_source,omitempty" json:"utm_source,omitempty"`
+
+	// NotUtmSource Without clicks of this utm_source
+	NotUtmSource *[]string `form:"not_utm_source,omitempty" json:"not_utm_source,omitempty"`
+
+	// UtmMedium Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one
+	UtmMedium *[]string `form:"utm_medium,omitempty" json:"utm_medium,omitempty"`
+
+	// NotUtmMedium Without clicks of this utm_medium
+	NotUtmMedium *[]string `form:"not_utm_medium,omitempty" json:"not_utm_medium,omitempty"`
+
+	// UtmCampaign Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one
+	UtmCampaign *[]string `form:"utm_campaign,omitempty" json:"utm_campaign,omitempty"`
+
+	// NotUtmCampaign Without clicks of this utm_campaign
+	NotUtmCampaign *[]string `form:"not_utm_campaign,omitempty" json:"not_utm_campaign,omitempty"`
+
+	// UtmTerm Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one
+	UtmTerm *[]string `form:"utm_term,omitempty" json:"utm_term,omitempty"`
+
+	// NotUtmTerm Without clicks of this utm_term
+	NotUtmTerm *[]string `form:"not_utm_term,omitempty" json:"not_utm_term,omitempty"`
+
+	// UtmContent Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one
+	UtmContent *[]string `form:"utm_content,omitempty" json:"utm_content,omitempty"`
+
+	// NotUtmContent Without clicks of this utm_content
+	NotUtmContent *[]string `form:"not_utm_content,omitempty" json:"not_utm_content,omitempty"`
+
+	// EdgeRegion Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+	EdgeRegion *[]string `form:"edge_region,omitempty" json:"edge_region,omitempty"`
+
+	// NotEdgeRegion Without clicks of the edges of this region
+	NotEdgeRegion *[]string `form:"not_edge_region,omitempty" json:"not_edge_region,omitempty"`
+
+	// Status Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+	Status *[]string `form:"status,omitempty" json:"status,omitempty"`
+
+	// NotStatus Without clicks of this HTTP status
+	NotStatus *[]string `form:"not_status,omitempty" json:"not_status,omitempty"`
+
+	// Variant Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Variant *[]string `form:"variant,omitempty" json:"variant,omitempty"`
+
+	// NotVariant Without clicks of this variant of the link, from 1; 0 is none
+	NotVariant *[]string `form:"not_variant,omitempty" json:"not_variant,omitempty"`
+
+	// Rule Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Rule *[]string `form:"rule,omitempty" json:"rule,omitempty"`
+
+	// NotRule Without clicks of this rule of the link, from 1; 0 is none
+	NotRule *[]string `form:"not_rule,omitempty" json:"not_rule,omitempty"`
+
+	// Source Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one
+	Source *[]string `form:"source,omitempty" json:"source,omitempty"`
+
+	// NotSource Without clicks of this way to the link (qr for its QR code)
+	NotSource *[]string `form:"not_source,omitempty" json:"not_source,omitempty"`
+
+	// Bot Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one
+	Bot *[]string `form:"bot,omitempty" json:"bot,omitempty"`
+
+	// NotBot Without clicks of bots (true) or people (false)
+	NotBot *[]string `form:"not_bot,omitempty" json:"not_bot,omitempty"`
+
+	// BotKind Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one
+	BotKind *[]string `form:"bot_kind,omitempty" json:"bot_kind,omitempty"`
+
+	// NotBotKind Without clicks of this kind of bot
+	NotBotKind *[]string `form:"not_bot_kind,omitempty" json:"not_bot_kind,omitempty"`
+
 	// From An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to
 	From *string `form:"from,omitempty" json:"from,omitempty"`
 
@@ -2341,43 +2964,8 @@ type GetBreakdownParams struct {
 	// Tz IANA time zone in which days and hours are cut. Default: UTC
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 
-	// LinkId Only clicks of this link
-	LinkId *string `form:"link_id,omitempty" json:"link_id,omitempty"`
-
-	// Domain Only clicks of links on this host
-	Domain *string `form:"domain,omitempty" json:"domain,omitempty"`
-
-	// Tag Not supported yet: answered with 422
-	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
-
 	// Bots Which clicks count as clicks: those of people, all, or those of bots
 	Bots *GetBreakdownParamsBots `form:"bots,omitempty" json:"bots,omitempty"`
-
-	// Link The same as link_id
-	Link *string `form:"link,omitempty" json:"link,omitempty"`
-
-	// Country Only this value; an empty one is the unknown. So with every filter
-	Country   *string `form:"country,omitempty" json:"country,omitempty"`
-	Region    *string `form:"region,omitempty" json:"region,omitempty"`
-	City      *string `form:"city,omitempty" json:"city,omitempty"`
-	Continent *string `form:"continent,omitempty" json:"continent,omitempty"`
-	Device    *string `form:"device,omitempty" json:"device,omitempty"`
-	Os        *string `form:"os,omitempty" json:"os,omitempty"`
-	Browser   *string `form:"browser,omitempty" json:"browser,omitempty"`
-	Language  *string `form:"language,omitempty" json:"language,omitempty"`
-
-	// Referrer Host of the referring page; empty for direct visits
-	Referrer    *string `form:"referrer,omitempty" json:"referrer,omitempty"`
-	UtmSource   *string `form:"utm_source,omitempty" json:"utm_source,omitempty"`
-	UtmMedium   *string `form:"utm_medium,omitempty" json:"utm_medium,omitempty"`
-	UtmCampaign *string `form:"utm_campaign,omitempty" json:"utm_campaign,omitempty"`
-	UtmTerm     *string `form:"utm_term,omitempty" json:"utm_term,omitempty"`
-	UtmContent  *string `form:"utm_content,omitempty" json:"utm_content,omitempty"`
-	EdgeRegion  *string `form:"edge_region,omitempty" json:"edge_region,omitempty"`
-	Status      *string `form:"status,omitempty" json:"status,omitempty"`
-
-	// Bot true or false
-	Bot *string `form:"bot,omitempty" json:"bot,omitempty"`
 
 	// By The dimension
 	By GetBreakdownParamsBy `form:"by" json:"by"`
@@ -2392,8 +2980,167 @@ type GetBreakdownParamsBots string
 // GetBreakdownParamsBy defines parameters for GetBreakdown.
 type GetBreakdownParamsBy string
 
-// GetSummaryParams defines parameters for GetSummary.
-type GetSummaryParams struct {
+// ExportParams defines parameters for Export.
+type ExportParams struct {
+	// LinkId Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+	LinkId *[]string `form:"link_id,omitempty" json:"link_id,omitempty"`
+
+	// NotLinkId Without clicks of this link (an id)
+	NotLinkId *[]string `form:"not_link_id,omitempty" json:"not_link_id,omitempty"`
+
+	// Link The same as link_id
+	Link *[]string `form:"link,omitempty" json:"link,omitempty"`
+
+	// Domain Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+	Domain *[]string `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// NotDomain Without clicks of links on this host
+	NotDomain *[]string `form:"not_domain,omitempty" json:"not_domain,omitempty"`
+
+	// Tag Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+	Tag *[]string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// NotTag Without clicks of links that have this tag now
+	NotTag *[]string `form:"not_tag,omitempty" json:"not_tag,omitempty"`
+
+	// Country Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+	Country *[]string `form:"country,omitempty" json:"country,omitempty"`
+
+	// NotCountry Without clicks of this country (ISO 3166-1, two letters)
+	NotCountry *[]string `form:"not_country,omitempty" json:"not_country,omitempty"`
+
+	// Region Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one
+	Region *[]string `form:"region,omitempty" json:"region,omitempty"`
+
+	// NotRegion Without clicks of this region (its name)
+	NotRegion *[]string `form:"not_region,omitempty" json:"not_region,omitempty"`
+
+	// City Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one
+	City *[]string `form:"city,omitempty" json:"city,omitempty"`
+
+	// NotCity Without clicks of this city (its name)
+	NotCity *[]string `form:"not_city,omitempty" json:"not_city,omitempty"`
+
+	// Continent Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+	Continent *[]string `form:"continent,omitempty" json:"continent,omitempty"`
+
+	// NotContinent Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA)
+	NotContinent *[]string `form:"not_continent,omitempty" json:"not_continent,omitempty"`
+
+	// Device Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+	Device *[]string `form:"device,omitempty" json:"device,omitempty"`
+
+	// NotDevice Without clicks of this kind of device
+	NotDevice *[]string `form:"not_device,omitempty" json:"not_device,omitempty"`
+
+	// Os Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+	Os *[]string `form:"os,omitempty" json:"os,omitempty"`
+
+	// NotOs Without clicks of this operating system
+	NotOs *[]string `form:"not_os,omitempty" json:"not_os,omitempty"`
+
+	// Browser Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+	Browser *[]string `form:"browser,omitempty" json:"browser,omitempty"`
+
+	// NotBrowser Without clicks of this browser
+	NotBrowser *[]string `form:"not_browser,omitempty" json:"not_browser,omitempty"`
+
+	// Language Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+	Language *[]string `form:"language,omitempty" json:"language,omitempty"`
+
+	// NotLanguage Without clicks of this language (the browser's first)
+	NotLanguage *[]string `form:"not_language,omitempty" json:"not_language,omitempty"`
+
+	// Referrer Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+	Referrer *[]string `form:"referrer,omitempty" json:"referrer,omitempty"`
+
+	// NotReferrer Without clicks of this referring host; the empty one is direct visits
+	NotReferrer *[]string `form:"not_referrer,omitempty" json:"not_referrer,omitempty"`
+
+	// ReferrerSource Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+	ReferrerSource *[]string `form:"referrer_source,omitempty" json:"referrer_source,omitempty"`
+
+	// NotReferrerSource Without clicks of this referring site by its name
+	NotReferrerSource *[]string `form:"not_referrer_source,omitempty" json:"not_referrer_source,omitempty"`
+
+	// ReferrerMedium Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+	ReferrerMedium *[]string `form:"referrer_medium,omitempty" json:"referrer_medium,omitempty"`
+
+	// NotReferrerMedium Without clicks of this kind of referring site (search, social, email, paid, ai, referral)
+	NotReferrerMedium *[]string `form:"not_referrer_medium,omitempty" json:"not_referrer_medium,omitempty"`
+
+	// UtmSource Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one
+	UtmSource *[]string `form:"utm_source,omitempty" json:"utm_source,omitempty"`
+
+	// NotUtmSource Without clicks of this utm_source
+	NotUtmSource *[]string `form:"not_utm_source,omitempty" json:"not_utm_source,omitempty"`
+
+	// UtmMedium Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one
+	UtmMedium *[]string `form:"utm_medium,omitempty" json:"utm_medium,omitempty"`
+
+	// NotUtmMedium Without clicks of this utm_medium
+	NotUtmMedium *[]string `form:"not_utm_medium,omitempty" json:"not_utm_medium,omitempty"`
+
+	// UtmCampaign Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one
+	UtmCampaign *[]string `form:"utm_campaign,omitempty" json:"utm_campaign,omitempty"`
+
+	// NotUtmCampaign Without clicks of this utm_campaign
+	NotUtmCampaign *[]string `form:"not_utm_campaign,omitempty" json:"not_utm_campaign,omitempty"`
+
+	// UtmTerm Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one
+	UtmTerm *[]string `form:"utm_term,omitempty" json:"utm_term,omitempty"`
+
+	// NotUtmTerm Without clicks of this utm_term
+	NotUtmTerm *[]string `form:"not_utm_term,omitempty" json:"not_utm_term,omitempty"`
+
+	// UtmContent Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one
+	UtmContent *[]string `form:"utm_content,omitempty" json:"utm_content,omitempty"`
+
+	// NotUtmContent Without clicks of this utm_content
+	NotUtmContent *[]string `form:"not_utm_content,omitempty" json:"not_utm_content,omitempty"`
+
+	// EdgeRegion Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+	EdgeRegion *[]string `form:"edge_region,omitempty" json:"edge_region,omitempty"`
+
+	// NotEdgeRegion Without clicks of the edges of this region
+	NotEdgeRegion *[]string `form:"not_edge_region,omitempty" json:"not_edge_region,omitempty"`
+
+	// Status Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+	Status *[]string `form:"status,omitempty" json:"status,omitempty"`
+
+	// NotStatus Without clicks of this HTTP status
+	NotStatus *[]string `form:"not_status,omitempty" json:"not_status,omitempty"`
+
+	// Variant Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Variant *[]string `form:"variant,omitempty" json:"variant,omitempty"`
+
+	// NotVariant Without clicks of this variant of the link, from 1; 0 is none
+	NotVariant *[]string `form:"not_variant,omitempty" json:"not_variant,omitempty"`
+
+	// Rule Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Rule *[]string `form:"rule,omitempty" json:"rule,omitempty"`
+
+	// NotRule Without clicks of this rule of the link, from 1; 0 is none
+	NotRule *[]string `form:"not_rule,omitempty" json:"not_rule,omitempty"`
+
+	// Source Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one
+	Source *[]string `form:"source,omitempty" json:"source,omitempty"`
+
+	// NotSource Without clicks of this way to the link (qr for its QR code)
+	NotSource *[]string `form:"not_source,omitempty" json:"not_source,omitempty"`
+
+	// Bot Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one
+	Bot *[]string `form:"bot,omitempty" json:"bot,omitempty"`
+
+	// NotBot Without clicks of bots (true) or people (false)
+	NotBot *[]string `form:"not_bot,omitempty" json:"not_bot,omitempty"`
+
+	// BotKind Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one
+	BotKind *[]string `form:"bot_kind,omitempty" json:"bot_kind,omitempty"`
+
+	// NotBotKind Without clicks of this kind of bot
+	NotBotKind *[]string `form:"not_bot_kind,omitempty" json:"not_bot_kind,omitempty"`
+
 	// From An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to
 	From *string `form:"from,omitempty" json:"from,omitempty"`
 
@@ -2403,43 +3150,434 @@ type GetSummaryParams struct {
 	// Tz IANA time zone in which days and hours are cut. Default: UTC
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 
-	// LinkId Only clicks of this link
-	LinkId *string `form:"link_id,omitempty" json:"link_id,omitempty"`
+	// Bots Which clicks count as clicks: those of people, all, or those of bots
+	Bots *ExportParamsBots `form:"bots,omitempty" json:"bots,omitempty"`
 
-	// Domain Only clicks of links on this host
-	Domain *string `form:"domain,omitempty" json:"domain,omitempty"`
+	// What What the lines are
+	What *ExportParamsWhat `form:"what,omitempty" json:"what,omitempty"`
 
-	// Tag Not supported yet: answered with 422
-	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
+	// By With what=breakdown: the dimension
+	By *ExportParamsBy `form:"by,omitempty" json:"by,omitempty"`
+
+	// Interval With what=timeseries: width of a bucket
+	Interval *ExportParamsInterval `form:"interval,omitempty" json:"interval,omitempty"`
+}
+
+// ExportParamsBots defines parameters for Export.
+type ExportParamsBots string
+
+// ExportParamsWhat defines parameters for Export.
+type ExportParamsWhat string
+
+// ExportParamsBy defines parameters for Export.
+type ExportParamsBy string
+
+// ExportParamsInterval defines parameters for Export.
+type ExportParamsInterval string
+
+// ListLinkFiguresParams defines parameters for ListLinkFigures.
+type ListLinkFiguresParams struct {
+	// LinkId Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+	LinkId *[]string `form:"link_id,omitempty" json:"link_id,omitempty"`
+
+	// NotLinkId Without clicks of this link (an id)
+	NotLinkId *[]string `form:"not_link_id,omitempty" json:"not_link_id,omitempty"`
+
+	// Link The same as link_id
+	Link *[]string `form:"link,omitempty" json:"link,omitempty"`
+
+	// Domain Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+	Domain *[]string `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// NotDomain Without clicks of links on this host
+	NotDomain *[]string `form:"not_domain,omitempty" json:"not_domain,omitempty"`
+
+	// Tag Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+	Tag *[]string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// NotTag Without clicks of links that have this tag now
+	NotTag *[]string `form:"not_tag,omitempty" json:"not_tag,omitempty"`
+
+	// From An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Tz IANA time zone in which days and hours are cut. Default: UTC
+	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
+
+	// Bots Which clicks count as clicks: those of people, all, or those of bots
+	Bots *ListLinkFiguresParamsBots `form:"bots,omitempty" json:"bots,omitempty"`
+
+	// Sort What is sorted by, the highest or latest first: clicks of the period, the last click ever, or when the link was made
+	Sort *ListLinkFiguresParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Q Links with this text in title, slug or destination, whatever its case
+	Q *string `form:"q,omitempty" json:"q,omitempty"`
+
+	// Archived Archived links only, or all others only; both when left out
+	Archived *ListLinkFiguresParamsArchived `form:"archived,omitempty" json:"archived,omitempty"`
+
+	// Sparkline How many buckets a sparkline has at most; each is a whole number of hours
+	Sparkline *int64 `form:"sparkline,omitempty" json:"sparkline,omitempty"`
+
+	// Limit Links on a page
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor next_cursor of the page before
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListLinkFiguresParamsBots defines parameters for ListLinkFigures.
+type ListLinkFiguresParamsBots string
+
+// ListLinkFiguresParamsSort defines parameters for ListLinkFigures.
+type ListLinkFiguresParamsSort string
+
+// ListLinkFiguresParamsArchived defines parameters for ListLinkFigures.
+type ListLinkFiguresParamsArchived string
+
+// StreamLiveParams defines parameters for StreamLive.
+type StreamLiveParams struct {
+	// LinkId Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+	LinkId *[]string `form:"link_id,omitempty" json:"link_id,omitempty"`
+
+	// NotLinkId Without clicks of this link (an id)
+	NotLinkId *[]string `form:"not_link_id,omitempty" json:"not_link_id,omitempty"`
+
+	// Link The same as link_id
+	Link *[]string `form:"link,omitempty" json:"link,omitempty"`
+
+	// Domain Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+	Domain *[]string `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// NotDomain Without clicks of links on this host
+	NotDomain *[]string `form:"not_domain,omitempty" json:"not_domain,omitempty"`
+
+	// Tag Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+	Tag *[]string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// NotTag Without clicks of links that have this tag now
+	NotTag *[]string `form:"not_tag,omitempty" json:"not_tag,omitempty"`
+
+	// Country Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+	Country *[]string `form:"country,omitempty" json:"country,omitempty"`
+
+	// NotCountry Without clicks of this country (ISO 3166-1, two letters)
+	NotCountry *[]string `form:"not_country,omitempty" json:"not_country,omitempty"`
+
+	// Region Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one
+	Region *[]string `form:"region,omitempty" json:"region,omitempty"`
+
+	// NotRegion Without clicks of this region (its name)
+	NotRegion *[]string `form:"not_region,omitempty" json:"not_region,omitempty"`
+
+	// City Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one
+	City *[]string `form:"city,omitempty" json:"city,omitempty"`
+
+	// NotCity Without clicks of this city (its name)
+	NotCity *[]string `form:"not_city,omitempty" json:"not_city,omitempty"`
+
+	// Continent Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+	Continent *[]string `form:"continent,omitempty" json:"continent,omitempty"`
+
+	// NotContinent Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA)
+	NotContinent *[]string `form:"not_continent,omitempty" json:"not_continent,omitempty"`
+
+	// Device Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+	Device *[]string `form:"device,omitempty" json:"device,omitempty"`
+
+	// NotDevice Without clicks of this kind of device
+	NotDevice *[]string `form:"not_device,omitempty" json:"not_device,omitempty"`
+
+	// Os Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+	Os *[]string `form:"os,omitempty" json:"os,omitempty"`
+
+	// NotOs Without clicks of this operating system
+	NotOs *[]string `form:"not_os,omitempty" json:"not_os,omitempty"`
+
+	// Browser Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+	Browser *[]string `form:"browser,omitempty" json:"browser,omitempty"`
+
+	// NotBrowser Without clicks of this browser
+	NotBrowser *[]string `form:"not_browser,omitempty" json:"not_browser,omitempty"`
+
+	// Language Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+	Language *[]string `form:"language,omitempty" json:"language,omitempty"`
+
+	// NotLanguage Without clicks of this language (the browser's first)
+	NotLanguage *[]string `form:"not_language,omitempty" json:"not_language,omitempty"`
+
+	// Referrer Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+	Referrer *[]string `form:"referrer,omitempty" json:"referrer,omitempty"`
+
+	// NotReferrer Without clicks of this referring host; the empty one is direct visits
+	NotReferrer *[]string `form:"not_referrer,omitempty" json:"not_referrer,omitempty"`
+
+	// ReferrerSource Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+	ReferrerSource *[]string `form:"referrer_source,omitempty" json:"referrer_source,omitempty"`
+
+	// NotReferrerSource Without clicks of this referring site by its name
+	NotReferrerSource *[]string `form:"not_referrer_source,omitempty" json:"not_referrer_source,omitempty"`
+
+	// ReferrerMedium Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+	ReferrerMedium *[]string `form:"referrer_medium,omitempty" json:"referrer_medium,omitempty"`
+
+	// NotReferrerMedium Without clicks of this kind of referring site (search, social, email, paid, ai, referral)
+	NotReferrerMedium *[]string `form:"not_referrer_medium,omitempty" json:"not_referrer_medium,omitempty"`
+
+	// UtmSource Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one
+	UtmSource *[]string `form:"utm_source,omitempty" json:"utm_source,omitempty"`
+
+	// NotUtmSource Without clicks of this utm_source
+	NotUtmSource *[]string `form:"not_utm_source,omitempty" json:"not_utm_source,omitempty"`
+
+	// UtmMedium Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one
+	UtmMedium *[]string `form:"utm_medium,omitempty" json:"utm_medium,omitempty"`
+
+	// NotUtmMedium Without clicks of this utm_medium
+	NotUtmMedium *[]string `form:"not_utm_medium,omitempty" json:"not_utm_medium,omitempty"`
+
+	// UtmCampaign Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one
+	UtmCampaign *[]string `form:"utm_campaign,omitempty" json:"utm_campaign,omitempty"`
+
+	// NotUtmCampaign Without clicks of this utm_campaign
+	NotUtmCampaign *[]string `form:"not_utm_campaign,omitempty" json:"not_utm_campaign,omitempty"`
+
+	// UtmTerm Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one
+	UtmTerm *[]string `form:"utm_term,omitempty" json:"utm_term,omitempty"`
+
+	// NotUtmTerm Without clicks of this utm_term
+	NotUtmTerm *[]string `form:"not_utm_term,omitempty" json:"not_utm_term,omitempty"`
+
+	// UtmContent Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one
+	UtmContent *[]string `form:"utm_content,omitempty" json:"utm_content,omitempty"`
+
+	// NotUtmContent Without clicks of this utm_content
+	NotUtmContent *[]string `form:"not_utm_content,omitempty" json:"not_utm_content,omitempty"`
+
+	// EdgeRegion Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+	EdgeRegion *[]string `form:"edge_region,omitempty" json:"edge_region,omitempty"`
+
+	// NotEdgeRegion Without clicks of the edges of this region
+	NotEdgeRegion *[]string `form:"not_edge_region,omitempty" json:"not_edge_region,omitempty"`
+
+	// Status Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+	Status *[]string `form:"status,omitempty" json:"status,omitempty"`
+
+	// NotStatus Without clicks of this HTTP status
+	NotStatus *[]string `form:"not_status,omitempty" json:"not_status,omitempty"`
+
+	// Variant Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Variant *[]string `form:"variant,omitempty" json:"variant,omitempty"`
+
+	// NotVariant Without clicks of this variant of the link, from 1; 0 is none
+	NotVariant *[]string `form:"not_variant,omitempty" json:"not_variant,omitempty"`
+
+	// Rule Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Rule *[]string `form:"rule,omitempty" json:"rule,omitempty"`
+
+	// NotRule Without clicks of this rule of the link, from 1; 0 is none
+	NotRule *[]string `form:"not_rule,omitempty" json:"not_rule,omitempty"`
+
+	// Source Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one
+	Source *[]string `form:"source,omitempty" json:"source,omitempty"`
+
+	// NotSource Without clicks of this way to the link (qr for its QR code)
+	NotSource *[]string `form:"not_source,omitempty" json:"not_source,omitempty"`
+
+	// Bot Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one
+	Bot *[]string `form:"bot,omitempty" json:"bot,omitempty"`
+
+	// NotBot Without clicks of bots (true) or people (false)
+	NotBot *[]string `form:"not_bot,omitempty" json:"not_bot,omitempty"`
+
+	// BotKind Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one
+	BotKind *[]string `form:"bot_kind,omitempty" json:"bot_kind,omitempty"`
+
+	// NotBotKind Without clicks of this kind of bot
+	NotBotKind *[]string `form:"not_bot_kind,omitempty" json:"not_bot_kind,omitempty"`
+
+	// Bots Which clicks count as clicks: those of people, all, or those of bots
+	Bots *StreamLiveParamsBots `form:"bots,omitempty" json:"bots,omitempty"`
+}
+
+// StreamLiveParamsBots defines parameters for StreamLive.
+type StreamLiveParamsBots string
+
+// GetSummaryParams defines parameters for GetSummary.
+type GetSummaryParams struct {
+	// LinkId Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+	LinkId *[]string `form:"link_id,omitempty" json:"link_id,omitempty"`
+
+	// NotLinkId Without clicks of this link (an id)
+	NotLinkId *[]string `form:"not_link_id,omitempty" json:"not_link_id,omitempty"`
+
+	// Link The same as link_id
+	Link *[]string `form:"link,omitempty" json:"link,omitempty"`
+
+	// Domain Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+	Domain *[]string `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// NotDomain Without clicks of links on this host
+	NotDomain *[]string `form:"not_domain,omitempty" json:"not_domain,omitempty"`
+
+	// Tag Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+	Tag *[]string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// NotTag Without clicks of links that have this tag now
+	NotTag *[]string `form:"not_tag,omitempty" json:"not_tag,omitempty"`
+
+	// Country Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+	Country *[]string `form:"country,omitempty" json:"country,omitempty"`
+
+	// NotCountry Without clicks of this country (ISO 3166-1, two letters)
+	NotCountry *[]string `form:"not_country,omitempty" json:"not_country,omitempty"`
+
+	// Region Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one
+	Region *[]string `form:"region,omitempty" json:"region,omitempty"`
+
+	// NotRegion Without clicks of this region (its name)
+	NotRegion *[]string `form:"not_region,omitempty" json:"not_region,omitempty"`
+
+	// City Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one
+	City *[]string `form:"city,omitempty" json:"city,omitempty"`
+
+	// NotCity Without clicks of this city (its name)
+	NotCity *[]string `form:"not_city,omitempty" json:"not_city,omitempty"`
+
+	// Continent Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+	Continent *[]string `form:"continent,omitempty" json:"continent,omitempty"`
+
+	// NotContinent Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA)
+	NotContinent *[]string `form:"not_continent,omitempty" json:"not_continent,omitempty"`
+
+	// Device Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+	Device *[]string `form:"device,omitempty" json:"device,omitempty"`
+
+	// NotDevice Without clicks of this kind of device
+	NotDevice *[]string `form:"not_device,omitempty" json:"not_device,omitempty"`
+
+	// Os Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+	Os *[]string `form:"os,omitempty" json:"os,omitempty"`
+
+	// NotOs Without clicks of this operating system
+	NotOs *[]string `form:"not_os,omitempty" json:"not_os,omitempty"`
+
+	// Browser Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+	Browser *[]string `form:"browser,omitempty" json:"browser,omitempty"`
+
+	// NotBrowser Without clicks of this browser
+	NotBrowser *[]string `form:"not_browser,omitempty" json:"not_browser,omitempty"`
+
+	// Language Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+	Language *[]string `form:"language,omitempty" json:"language,omitempty"`
+
+	// NotLanguage Without clicks of this language (the browser's first)
+	NotLanguage *[]string `form:"not_language,omitempty" json:"not_language,omitempty"`
+
+	// Referrer Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+	Referrer *[]string `form:"referrer,omitempty" json:"referrer,omitempty"`
+
+	// NotReferrer Without clicks of this referring host; the empty one is direct visits
+	NotReferrer *[]string `form:"not_referrer,omitempty" json:"not_referrer,omitempty"`
+
+	// ReferrerSource Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+	ReferrerSource *[]string `form:"referrer_source,omitempty" json:"referrer_source,omitempty"`
+
+	// NotReferrerSource Without clicks of this referring site by its name
+	NotReferrerSource *[]string `form:"not_referrer_source,omitempty" json:"not_referrer_source,omitempty"`
+
+	// ReferrerMedium Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+	ReferrerMedium *[]string `form:"referrer_medium,omitempty" json:"referrer_medium,omitempty"`
+
+	// NotReferrerMedium Without clicks of this kind of referring site (search, social, email, paid, ai, referral)
+	NotReferrerMedium *[]string `form:"not_referrer_medium,omitempty" json:"not_referrer_medium,omitempty"`
+
+	// UtmSource Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one
+	UtmSource *[]string `form:"utm_source,omitempty" json:"utm_source,omitempty"`
+
+	// NotUtmSource Without clicks of this utm_source
+	NotUtmSource *[]string `form:"not_utm_source,omitempty" json:"not_utm_source,omitempty"`
+
+	// UtmMedium Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one
+	UtmMedium *[]string `form:"utm_medium,omitempty" json:"utm_medium,omitempty"`
+
+	// NotUtmMedium Without clicks of this utm_medium
+	NotUtmMedium *[]string `form:"not_utm_medium,omitempty" json:"not_utm_medium,omitempty"`
+
+	// UtmCampaign Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one
+	UtmCampaign *[]string `form:"utm_campaign,omitempty" json:"utm_campaign,omitempty"`
+
+	// NotUtmCampaign Without clicks of this utm_campaign
+	NotUtmCampaign *[]string `form:"not_utm_campaign,omitempty" json:"not_utm_campaign,omitempty"`
+
+	// UtmTerm Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one
+	UtmTerm *[]string `form:"utm_term,omitempty" json:"utm_term,omitempty"`
+
+	// NotUtmTerm Without clicks of this utm_term
+	NotUtmTerm *[]string `form:"not_utm_term,omitempty" json:"not_utm_term,omitempty"`
+
+	// UtmContent Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one
+	UtmContent *[]string `form:"utm_content,omitempty" json:"utm_content,omitempty"`
+
+	// NotUtmContent Without clicks of this utm_content
+	NotUtmContent *[]string `form:"not_utm_content,omitempty" json:"not_utm_content,omitempty"`
+
+	// EdgeRegion Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+	EdgeRegion *[]string `form:"edge_region,omitempty" json:"edge_region,omitempty"`
+
+	// NotEdgeRegion Without clicks of the edges of this region
+	NotEdgeRegion *[]string `form:"not_edge_region,omitempty" json:"not_edge_region,omitempty"`
+
+	// Status Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+	Status *[]string `form:"status,omitempty" json:"status,omitempty"`
+
+	// NotStatus Without clicks of this HTTP status
+	NotStatus *[]string `form:"not_status,omitempty" json:"not_status,omitempty"`
+
+	// Variant Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Variant *[]string `form:"variant,omitempty" json:"variant,omitempty"`
+
+	// NotVariant Without clicks of this variant of the link, from 1; 0 is none
+	NotVariant *[]string `form:"not_variant,omitempty" json:"not_variant,omitempty"`
+
+	// Rule Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Rule *[]string `form:"rule,omitempty" json:"rule,omitempty"`
+
+	// NotRule Without clicks of this rule of the link, from 1; 0 is none
+	NotRule *[]string `form:"not_rule,omitempty" json:"not_rule,omitempty"`
+
+	// Source Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one
+	Source *[]string `form:"source,omitempty" json:"source,omitempty"`
+
+	// NotSource Without clicks of this way to the link (qr for its QR code)
+	NotSource *[]string `form:"not_source,omitempty" json:"not_source,omitempty"`
+
+	// Bot Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one
+	Bot *[]string `form:"bot,omitempty" json:"bot,omitempty"`
+
+	// NotBot Without clicks of bots (true) or people (false)
+	NotBot *[]string `form:"not_bot,omitempty" json:"not_bot,omitempty"`
+
+	// BotKind Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one
+	BotKind *[]string `form:"bot_kind,omitempty" json:"bot_kind,omitempty"`
+
+	// NotBotKind Without clicks of this kind of bot
+	NotBotKind *[]string `form:"not_bot_kind,omitempty" json:"not_bot_kind,omitempty"`
+
+	// From An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Tz IANA time zone in which days and hours are cut. Default: UTC
+	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 
 	// Bots Which clicks count as clicks: those of people, all, or those of bots
 	Bots *GetSummaryParamsBots `form:"bots,omitempty" json:"bots,omitempty"`
-
-	// Link The same as link_id
-	Link *string `form:"link,omitempty" json:"link,omitempty"`
-
-	// Country Only this value; an empty one is the unknown. So with every filter
-	Country   *string `form:"country,omitempty" json:"country,omitempty"`
-	Region    *string `form:"region,omitempty" json:"region,omitempty"`
-	City      *string `form:"city,omitempty" json:"city,omitempty"`
-	Continent *string `form:"continent,omitempty" json:"continent,omitempty"`
-	Device    *string `form:"device,omitempty" json:"device,omitempty"`
-	Os        *string `form:"os,omitempty" json:"os,omitempty"`
-	Browser   *string `form:"browser,omitempty" json:"browser,omitempty"`
-	Language  *string `form:"language,omitempty" json:"language,omitempty"`
-
-	// Referrer Host of the referring page; empty for direct visits
-	Referrer    *string `form:"referrer,omitempty" json:"referrer,omitempty"`
-	UtmSource   *string `form:"utm_source,omitempty" json:"utm_source,omitempty"`
-	UtmMedium   *string `form:"utm_medium,omitempty" json:"utm_medium,omitempty"`
-	UtmCampaign *string `form:"utm_campaign,omitempty" json:"utm_campaign,omitempty"`
-	UtmTerm     *string `form:"utm_term,omitempty" json:"utm_term,omitempty"`
-	UtmContent  *string `form:"utm_content,omitempty" json:"utm_content,omitempty"`
-	EdgeRegion  *string `form:"edge_region,omitempty" json:"edge_region,omitempty"`
-	Status      *string `form:"status,omitempty" json:"status,omitempty"`
-
-	// Bot true or false
-	Bot *string `form:"bot,omitempty" json:"bot,omitempty"`
 }
 
 // GetSummaryParamsBots defines parameters for GetSummary.
@@ -2447,6 +3585,165 @@ type GetSummaryParamsBots string
 
 // GetTimeseriesParams defines parameters for GetTimeseries.
 type GetTimeseriesParams struct {
+	// LinkId Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+	LinkId *[]string `form:"link_id,omitempty" json:"link_id,omitempty"`
+
+	// NotLinkId Without clicks of this link (an id)
+	NotLinkId *[]string `form:"not_link_id,omitempty" json:"not_link_id,omitempty"`
+
+	// Link The same as link_id
+	Link *[]string `form:"link,omitempty" json:"link,omitempty"`
+
+	// Domain Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+	Domain *[]string `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// NotDomain Without clicks of links on this host
+	NotDomain *[]string `form:"not_domain,omitempty" json:"not_domain,omitempty"`
+
+	// Tag Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+	Tag *[]string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// NotTag Without clicks of links that have this tag now
+	NotTag *[]string `form:"not_tag,omitempty" json:"not_tag,omitempty"`
+
+	// Country Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+	Country *[]string `form:"country,omitempty" json:"country,omitempty"`
+
+	// NotCountry Without clicks of this country (ISO 3166-1, two letters)
+	NotCountry *[]string `form:"not_country,omitempty" json:"not_country,omitempty"`
+
+	// Region Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one
+	Region *[]string `form:"region,omitempty" json:"region,omitempty"`
+
+	// NotRegion Without clicks of this region (its name)
+	NotRegion *[]string `form:"not_region,omitempty" json:"not_region,omitempty"`
+
+	// City Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one
+	City *[]string `form:"city,omitempty" json:"city,omitempty"`
+
+	// NotCity Without clicks of this city (its name)
+	NotCity *[]string `form:"not_city,omitempty" json:"not_city,omitempty"`
+
+	// Continent Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+	Continent *[]string `form:"continent,omitempty" json:"continent,omitempty"`
+
+	// NotContinent Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA)
+	NotContinent *[]string `form:"not_continent,omitempty" json:"not_continent,omitempty"`
+
+	// Device Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+	Device *[]string `form:"device,omitempty" json:"device,omitempty"`
+
+	// NotDevice Without clicks of this kind of device
+	NotDevice *[]string `form:"not_device,omitempty" json:"not_device,omitempty"`
+
+	// Os Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+	Os *[]string `form:"os,omitempty" json:"os,omitempty"`
+
+	// NotOs Without clicks of this operating system
+	NotOs *[]string `form:"not_os,omitempty" json:"not_os,omitempty"`
+
+	// Browser Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+	Browser *[]string `form:"browser,omitempty" json:"browser,omitempty"`
+
+	// NotBrowser Without clicks of this browser
+	NotBrowser *[]string `form:"not_browser,omitempty" json:"not_browser,omitempty"`
+
+	// Language Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+	Language *[]string `form:"language,omitempty" json:"language,omitempty"`
+
+	// NotLanguage Without clicks of this language (the browser's first)
+	NotLanguage *[]string `form:"not_language,omitempty" json:"not_language,omitempty"`
+
+	// Referrer Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+	Referrer *[]string `form:"referrer,omitempty" json:"referrer,omitempty"`
+
+	// NotReferrer Without clicks of this referring host; the empty one is direct visits
+	NotReferrer *[]string `form:"not_referrer,omitempty" json:"not_referrer,omitempty"`
+
+	// ReferrerSource Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+	ReferrerSource *[]string `form:"referrer_source,omitempty" json:"referrer_source,omitempty"`
+
+	// NotReferrerSource Without clicks of this referring site by its name
+	NotReferrerSource *[]string `form:"not_referrer_source,omitempty" json:"not_referrer_source,omitempty"`
+
+	// ReferrerMedium Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+	ReferrerMedium *[]string `form:"referrer_medium,omitempty" json:"referrer_medium,omitempty"`
+
+	// NotReferrerMedium Without clicks of this kind of referring site (search, social, email, paid, ai, referral)
+	NotReferrerMedium *[]string `form:"not_referrer_medium,omitempty" json:"not_referrer_medium,omitempty"`
+
+	// UtmSource Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one
+	UtmSource *[]string `form:"utm_source,omitempty" json:"utm_source,omitempty"`
+
+	// NotUtmSource Without clicks of this utm_source
+	NotUtmSource *[]string `form:"not_utm_source,omitempty" json:"not_utm_source,omitempty"`
+
+	// UtmMedium Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one
+	UtmMedium *[]string `form:"utm_medium,omitempty" json:"utm_medium,omitempty"`
+
+	// NotUtmMedium Without clicks of this utm_medium
+	NotUtmMedium *[]string `form:"not_utm_medium,omitempty" json:"not_utm_medium,omitempty"`
+
+	// UtmCampaign Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one
+	UtmCampaign *[]string `form:"utm_campaign,omitempty" json:"utm_campaign,omitempty"`
+
+	// NotUtmCampaign Without clicks of this utm_campaign
+	NotUtmCampaign *[]string `form:"not_utm_campaign,omitempty" json:"not_utm_campaign,omitempty"`
+
+	// UtmTerm Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one
+	UtmTerm *[]string `form:"utm_term,omitempty" json:"utm_term,omitempty"`
+
+	// NotUtmTerm Without clicks of this utm_term
+	NotUtmTerm *[]string `form:"not_utm_term,omitempty" json:"not_utm_term,omitempty"`
+
+	// UtmContent Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one
+	UtmContent *[]string `form:"utm_content,omitempty" json:"utm_content,omitempty"`
+
+	// NotUtmContent Without clicks of this utm_content
+	NotUtmContent *[]string `form:"not_utm_content,omitempty" json:"not_utm_content,omitempty"`
+
+	// EdgeRegion Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+	EdgeRegion *[]string `form:"edge_region,omitempty" json:"edge_region,omitempty"`
+
+	// NotEdgeRegion Without clicks of the edges of this region
+	NotEdgeRegion *[]string `form:"not_edge_region,omitempty" json:"not_edge_region,omitempty"`
+
+	// Status Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+	Status *[]string `form:"status,omitempty" json:"status,omitempty"`
+
+	// NotStatus Without clicks of this HTTP status
+	NotStatus *[]string `form:"not_status,omitempty" json:"not_status,omitempty"`
+
+	// Variant Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Variant *[]string `form:"variant,omitempty" json:"variant,omitempty"`
+
+	// NotVariant Without clicks of this variant of the link, from 1; 0 is none
+	NotVariant *[]string `form:"not_variant,omitempty" json:"not_variant,omitempty"`
+
+	// Rule Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Rule *[]string `form:"rule,omitempty" json:"rule,omitempty"`
+
+	// NotRule Without clicks of this rule of the link, from 1; 0 is none
+	NotRule *[]string `form:"not_rule,omitempty" json:"not_rule,omitempty"`
+
+	// Source Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one
+	Source *[]string `form:"source,omitempty" json:"source,omitempty"`
+
+	// NotSource Without clicks of this way to the link (qr for its QR code)
+	NotSource *[]string `form:"not_source,omitempty" json:"not_source,omitempty"`
+
+	// Bot Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one
+	Bot *[]string `form:"bot,omitempty" json:"bot,omitempty"`
+
+	// NotBot Without clicks of bots (true) or people (false)
+	NotBot *[]string `form:"not_bot,omitempty" json:"not_bot,omitempty"`
+
+	// BotKind Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one
+	BotKind *[]string `form:"bot_kind,omitempty" json:"bot_kind,omitempty"`
+
+	// NotBotKind Without clicks of this kind of bot
+	NotBotKind *[]string `form:"not_bot_kind,omitempty" json:"not_bot_kind,omitempty"`
+
 	// From An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to
 	From *string `form:"from,omitempty" json:"from,omitempty"`
 
@@ -2456,46 +3753,14 @@ type GetTimeseriesParams struct {
 	// Tz IANA time zone in which days and hours are cut. Default: UTC
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 
-	// LinkId Only clicks of this link
-	LinkId *string `form:"link_id,omitempty" json:"link_id,omitempty"`
-
-	// Domain Only clicks of links on this host
-	Domain *string `form:"domain,omitempty" json:"domain,omitempty"`
-
-	// Tag Not supported yet: answered with 422
-	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
-
 	// Bots Which clicks count as clicks: those of people, all, or those of bots
 	Bots *GetTimeseriesParamsBots `form:"bots,omitempty" json:"bots,omitempty"`
 
-	// Link The same as link_id
-	Link *string `form:"link,omitempty" json:"link,omitempty"`
-
-	// Country Only this value; an empty one is the unknown. So with every filter
-	Country   *string `form:"country,omitempty" json:"country,omitempty"`
-	Region    *string `form:"region,omitempty" json:"region,omitempty"`
-	City      *string `form:"city,omitempty" json:"city,omitempty"`
-	Continent *string `form:"continent,omitempty" json:"continent,omitempty"`
-	Device    *string `form:"device,omitempty" json:"device,omitempty"`
-	Os        *string `form:"os,omitempty" json:"os,omitempty"`
-	Browser   *string `form:"browser,omitempty" json:"browser,omitempty"`
-	Language  *string `form:"language,omitempty" json:"language,omitempty"`
-
-	// Referrer Host of the referring page; empty for direct visits
-	Referrer    *string `form:"referrer,omitempty" json:"referrer,omitempty"`
-	UtmSource   *string `form:"utm_source,omitempty" json:"utm_source,omitempty"`
-	UtmMedium   *string `form:"utm_medium,omitempty" json:"utm_medium,omitempty"`
-	UtmCampaign *string `form:"utm_campaign,omitempty" json:"utm_campaign,omitempty"`
-	UtmTerm     *string `form:"utm_term,omitempty" json:"utm_term,omitempty"`
-	UtmContent  *string `form:"utm_content,omitempty" json:"utm_content,omitempty"`
-	EdgeRegion  *string `form:"edge_region,omitempty" json:"edge_region,omitempty"`
-	Status      *string `form:"status,omitempty" json:"status,omitempty"`
-
-	// Bot true or false
-	Bot *string `form:"bot,omitempty" json:"bot,omitempty"`
-
 	// Interval Width of a bucket; weeks begin on Monday
 	Interval *GetTimeseriesParamsInterval `form:"interval,omitempty" json:"interval,omitempty"`
+
+	// Compare Another series beside: that of the period before
+	Compare *GetTimeseriesParamsCompare `form:"compare,omitempty" json:"compare,omitempty"`
 }
 
 // GetTimeseriesParamsBots defines parameters for GetTimeseries.
@@ -2503,6 +3768,177 @@ type GetTimeseriesParamsBots string
 
 // GetTimeseriesParamsInterval defines parameters for GetTimeseries.
 type GetTimeseriesParamsInterval string
+
+// GetTimeseriesParamsCompare defines parameters for GetTimeseries.
+type GetTimeseriesParamsCompare string
+
+// GetTotalsParams defines parameters for GetTotals.
+type GetTotalsParams struct {
+	// LinkId Only clicks of this link (an id). Given more than once: of one of these; an empty value is the unknown one
+	LinkId *[]string `form:"link_id,omitempty" json:"link_id,omitempty"`
+
+	// NotLinkId Without clicks of this link (an id)
+	NotLinkId *[]string `form:"not_link_id,omitempty" json:"not_link_id,omitempty"`
+
+	// Link The same as link_id
+	Link *[]string `form:"link,omitempty" json:"link,omitempty"`
+
+	// Domain Only clicks of links on this host. Given more than once: of one of these; an empty value is the unknown one
+	Domain *[]string `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// NotDomain Without clicks of links on this host
+	NotDomain *[]string `form:"not_domain,omitempty" json:"not_domain,omitempty"`
+
+	// Tag Only clicks of links that have this tag now. Given more than once: of one of these; an empty value is the unknown one
+	Tag *[]string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// NotTag Without clicks of links that have this tag now
+	NotTag *[]string `form:"not_tag,omitempty" json:"not_tag,omitempty"`
+
+	// Country Only clicks of this country (ISO 3166-1, two letters). Given more than once: of one of these; an empty value is the unknown one
+	Country *[]string `form:"country,omitempty" json:"country,omitempty"`
+
+	// NotCountry Without clicks of this country (ISO 3166-1, two letters)
+	NotCountry *[]string `form:"not_country,omitempty" json:"not_country,omitempty"`
+
+	// Region Only clicks of this region (its name). Given more than once: of one of these; an empty value is the unknown one
+	Region *[]string `form:"region,omitempty" json:"region,omitempty"`
+
+	// NotRegion Without clicks of this region (its name)
+	NotRegion *[]string `form:"not_region,omitempty" json:"not_region,omitempty"`
+
+	// City Only clicks of this city (its name). Given more than once: of one of these; an empty value is the unknown one
+	City *[]string `form:"city,omitempty" json:"city,omitempty"`
+
+	// NotCity Without clicks of this city (its name)
+	NotCity *[]string `form:"not_city,omitempty" json:"not_city,omitempty"`
+
+	// Continent Only clicks of this continent (AF, AN, AS, EU, NA, OC, SA). Given more than once: of one of these; an empty value is the unknown one
+	Continent *[]string `form:"continent,omitempty" json:"continent,omitempty"`
+
+	// NotContinent Without clicks of this continent (AF, AN, AS, EU, NA, OC, SA)
+	NotContinent *[]string `form:"not_continent,omitempty" json:"not_continent,omitempty"`
+
+	// Device Only clicks of this kind of device. Given more than once: of one of these; an empty value is the unknown one
+	Device *[]string `form:"device,omitempty" json:"device,omitempty"`
+
+	// NotDevice Without clicks of this kind of device
+	NotDevice *[]string `form:"not_device,omitempty" json:"not_device,omitempty"`
+
+	// Os Only clicks of this operating system. Given more than once: of one of these; an empty value is the unknown one
+	Os *[]string `form:"os,omitempty" json:"os,omitempty"`
+
+	// NotOs Without clicks of this operating system
+	NotOs *[]string `form:"not_os,omitempty" json:"not_os,omitempty"`
+
+	// Browser Only clicks of this browser. Given more than once: of one of these; an empty value is the unknown one
+	Browser *[]string `form:"browser,omitempty" json:"browser,omitempty"`
+
+	// NotBrowser Without clicks of this browser
+	NotBrowser *[]string `form:"not_browser,omitempty" json:"not_browser,omitempty"`
+
+	// Language Only clicks of this language (the browser's first). Given more than once: of one of these; an empty value is the unknown one
+	Language *[]string `form:"language,omitempty" json:"language,omitempty"`
+
+	// NotLanguage Without clicks of this language (the browser's first)
+	NotLanguage *[]string `form:"not_language,omitempty" json:"not_language,omitempty"`
+
+	// Referrer Only clicks of this referring host; the empty one is direct visits. Given more than once: of one of these; an empty value is the unknown one
+	Referrer *[]string `form:"referrer,omitempty" json:"referrer,omitempty"`
+
+	// NotReferrer Without clicks of this referring host; the empty one is direct visits
+	NotReferrer *[]string `form:"not_referrer,omitempty" json:"not_referrer,omitempty"`
+
+	// ReferrerSource Only clicks of this referring site by its name. Given more than once: of one of these; an empty value is the unknown one
+	ReferrerSource *[]string `form:"referrer_source,omitempty" json:"referrer_source,omitempty"`
+
+	// NotReferrerSource Without clicks of this referring site by its name
+	NotReferrerSource *[]string `form:"not_referrer_source,omitempty" json:"not_referrer_source,omitempty"`
+
+	// ReferrerMedium Only clicks of this kind of referring site (search, social, email, paid, ai, referral). Given more than once: of one of these; an empty value is the unknown one
+	ReferrerMedium *[]string `form:"referrer_medium,omitempty" json:"referrer_medium,omitempty"`
+
+	// NotReferrerMedium Without clicks of this kind of referring site (search, social, email, paid, ai, referral)
+	NotReferrerMedium *[]string `form:"not_referrer_medium,omitempty" json:"not_referrer_medium,omitempty"`
+
+	// UtmSource Only clicks of this utm_source. Given more than once: of one of these; an empty value is the unknown one
+	UtmSource *[]string `form:"utm_source,omitempty" json:"utm_source,omitempty"`
+
+	// NotUtmSource Without clicks of this utm_source
+	NotUtmSource *[]string `form:"not_utm_source,omitempty" json:"not_utm_source,omitempty"`
+
+	// UtmMedium Only clicks of this utm_medium. Given more than once: of one of these; an empty value is the unknown one
+	UtmMedium *[]string `form:"utm_medium,omitempty" json:"utm_medium,omitempty"`
+
+	// NotUtmMedium Without clicks of this utm_medium
+	NotUtmMedium *[]string `form:"not_utm_medium,omitempty" json:"not_utm_medium,omitempty"`
+
+	// UtmCampaign Only clicks of this utm_campaign. Given more than once: of one of these; an empty value is the unknown one
+	UtmCampaign *[]string `form:"utm_campaign,omitempty" json:"utm_campaign,omitempty"`
+
+	// NotUtmCampaign Without clicks of this utm_campaign
+	NotUtmCampaign *[]string `form:"not_utm_campaign,omitempty" json:"not_utm_campaign,omitempty"`
+
+	// UtmTerm Only clicks of this utm_term. Given more than once: of one of these; an empty value is the unknown one
+	UtmTerm *[]string `form:"utm_term,omitempty" json:"utm_term,omitempty"`
+
+	// NotUtmTerm Without clicks of this utm_term
+	NotUtmTerm *[]string `form:"not_utm_term,omitempty" json:"not_utm_term,omitempty"`
+
+	// UtmContent Only clicks of this utm_content. Given more than once: of one of these; an empty value is the unknown one
+	UtmContent *[]string `form:"utm_content,omitempty" json:"utm_content,omitempty"`
+
+	// NotUtmContent Without clicks of this utm_content
+	NotUtmContent *[]string `form:"not_utm_content,omitempty" json:"not_utm_content,omitempty"`
+
+	// EdgeRegion Only clicks of the edges of this region. Given more than once: of one of these; an empty value is the unknown one
+	EdgeRegion *[]string `form:"edge_region,omitempty" json:"edge_region,omitempty"`
+
+	// NotEdgeRegion Without clicks of the edges of this region
+	NotEdgeRegion *[]string `form:"not_edge_region,omitempty" json:"not_edge_region,omitempty"`
+
+	// Status Only clicks of this HTTP status. Given more than once: of one of these; an empty value is the unknown one
+	Status *[]string `form:"status,omitempty" json:"status,omitempty"`
+
+	// NotStatus Without clicks of this HTTP status
+	NotStatus *[]string `form:"not_status,omitempty" json:"not_status,omitempty"`
+
+	// Variant Only clicks of this variant of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Variant *[]string `form:"variant,omitempty" json:"variant,omitempty"`
+
+	// NotVariant Without clicks of this variant of the link, from 1; 0 is none
+	NotVariant *[]string `form:"not_variant,omitempty" json:"not_variant,omitempty"`
+
+	// Rule Only clicks of this rule of the link, from 1; 0 is none. Given more than once: of one of these; an empty value is the unknown one
+	Rule *[]string `form:"rule,omitempty" json:"rule,omitempty"`
+
+	// NotRule Without clicks of this rule of the link, from 1; 0 is none
+	NotRule *[]string `form:"not_rule,omitempty" json:"not_rule,omitempty"`
+
+	// Source Only clicks of this way to the link (qr for its QR code). Given more than once: of one of these; an empty value is the unknown one
+	Source *[]string `form:"source,omitempty" json:"source,omitempty"`
+
+	// NotSource Without clicks of this way to the link (qr for its QR code)
+	NotSource *[]string `form:"not_source,omitempty" json:"not_source,omitempty"`
+
+	// Bot Only clicks of bots (true) or people (false). Given more than once: of one of these; an empty value is the unknown one
+	Bot *[]string `form:"bot,omitempty" json:"bot,omitempty"`
+
+	// NotBot Without clicks of bots (true) or people (false)
+	NotBot *[]string `form:"not_bot,omitempty" json:"not_bot,omitempty"`
+
+	// BotKind Only clicks of this kind of bot. Given more than once: of one of these; an empty value is the unknown one
+	BotKind *[]string `form:"bot_kind,omitempty" json:"bot_kind,omitempty"`
+
+	// NotBotKind Without clicks of this kind of bot
+	NotBotKind *[]string `form:"not_bot_kind,omitempty" json:"not_bot_kind,omitempty"`
+
+	// Bots Which clicks count as clicks: those of people, all, or those of bots
+	Bots *GetTotalsParamsBots `form:"bots,omitempty" json:"bots,omitempty"`
+}
+
+// GetTotalsParamsBots defines parameters for GetTotals.
+type GetTotalsParamsBots string
 
 // ListDomainsParams defines parameters for ListDomains.
 type ListDomainsParams struct {
@@ -2946,6 +4382,34 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/analytics/breakdown (the `GetBreakdown` operationId).
 	GetBreakdown(ctx context.Context, params *GetBreakdownParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDefinitions What the numbers mean
+	//
+	// The texts that stand beside the numbers in the dashboard.
+	//
+	// Corresponds with GET /v1/analytics/definitions (the `GetDefinitions` operationId).
+	GetDefinitions(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Export Clicks or figures as CSV
+	//
+	// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
+	//
+	// Corresponds with GET /v1/analytics/export (the `Export` operationId).
+	Export(ctx context.Context, params *ExportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListLinkFigures Links with their figures, sorted by them
+	//
+	// A page of links with counts of the period, the last click and a sparkline, answered by one question to the click store. Links without a click are there too, behind the others. With `link_id` (up to 100) the figures of those links. Deleted links are left out unless `link_id` names them.
+	//
+	// Corresponds with GET /v1/analytics/links (the `ListLinkFigures` operationId).
+	ListLinkFigures(ctx context.Context, params *ListLinkFiguresParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamLive What is going on now, as server-sent events
+	//
+	// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
+	//
+	// Corresponds with GET /v1/analytics/live (the `StreamLive` operationId).
+	StreamLive(ctx context.Context, params *StreamLiveParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetSummary Counts of a period and of the one before it
 	//
 	// The period before has the same number of days when `from` and `to` are days, else the same length.
@@ -2955,10 +4419,17 @@ type ClientInterface interface {
 
 	// GetTimeseries Counts of each interval of a period
 	//
-	// Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change.
+	// Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change. With `compare=previous` there is a second series of the period before, one bucket for each of the first series, in the same order.
 	//
 	// Corresponds with GET /v1/analytics/timeseries (the `GetTimeseries` operationId).
 	GetTimeseries(ctx context.Context, params *GetTimeseriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTotals Counts since the beginning, and the last click
+	//
+	// All clicks that were ever counted, with the same filters as the other calls.
+	//
+	// Corresponds with GET /v1/analytics/totals (the `GetTotals` operationId).
+	GetTotals(ctx context.Context, params *GetTotalsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDomains List domains, newest first
 	//
@@ -3348,6 +4819,74 @@ func (c *Client) GetBreakdown(ctx context.Context, params *GetBreakdownParams, r
 	return c.Client.Do(req)
 }
 
+// GetDefinitions What the numbers mean
+//
+// The texts that stand beside the numbers in the dashboard.
+//
+// Corresponds with GET /v1/analytics/definitions (the `GetDefinitions` operationId).
+func (c *Client) GetDefinitions(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDefinitionsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Export Clicks or figures as CSV
+//
+// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
+//
+// Corresponds with GET /v1/analytics/export (the `Export` operationId).
+func (c *Client) Export(ctx context.Context, params *ExportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListLinkFigures Links with their figures, sorted by them
+//
+// A page of links with counts of the period, the last click and a sparkline, answered by one question to the click store. Links without a click are there too, behind the others. With `link_id` (up to 100) the figures of those links. Deleted links are left out unless `link_id` names them.
+//
+// Corresponds with GET /v1/analytics/links (the `ListLinkFigures` operationId).
+func (c *Client) ListLinkFigures(ctx context.Context, params *ListLinkFiguresParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListLinkFiguresRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamLive What is going on now, as server-sent events
+//
+// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
+//
+// Corresponds with GET /v1/analytics/live (the `StreamLive` operationId).
+func (c *Client) StreamLive(ctx context.Context, params *StreamLiveParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamLiveRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetSummary Counts of a period and of the one before it
 //
 // The period before has the same number of days when `from` and `to` are days, else the same length.
@@ -3367,11 +4906,28 @@ func (c *Client) GetSummary(ctx context.Context, params *GetSummaryParams, reqEd
 
 // GetTimeseries Counts of each interval of a period
 //
-// Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change.
+// Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change. With `compare=previous` there is a second series of the period before, one bucket for each of the first series, in the same order.
 //
 // Corresponds with GET /v1/analytics/timeseries (the `GetTimeseries` operationId).
 func (c *Client) GetTimeseries(ctx context.Context, params *GetTimeseriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTimeseriesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTotals Counts since the beginning, and the last click
+//
+// All clicks that were ever counted, with the same filters as the other calls.
+//
+// Corresponds with GET /v1/analytics/totals (the `GetTotals` operationId).
+func (c *Client) GetTotals(ctx context.Context, params *GetTotalsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTotalsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -4260,6 +5816,642 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
 
+		if params.LinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_link_id", *params.NotLinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Link != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDomain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_domain", *params.NotDomain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotTag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_tag", *params.NotTag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Country != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "country", *params.Country, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCountry != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_country", *params.NotCountry, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Region != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "region", *params.Region, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_region", *params.NotRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.City != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "city", *params.City, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCity != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_city", *params.NotCity, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Continent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "continent", *params.Continent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotContinent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_continent", *params.NotContinent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Device != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDevice != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_device", *params.NotDevice, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Os != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "os", *params.Os, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotOs != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_os", *params.NotOs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Browser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "browser", *params.Browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBrowser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_browser", *params.NotBrowser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Language != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLanguage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_language", *params.NotLanguage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Referrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer", *params.Referrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer", *params.NotReferrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_source", *params.ReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_source", *params.NotReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_medium", *params.ReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_medium", *params.NotReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_source", *params.UtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_source", *params.NotUtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_medium", *params.UtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_medium", *params.NotUtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_campaign", *params.UtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_campaign", *params.NotUtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_term", *params.UtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_term", *params.NotUtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_content", *params.UtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_content", *params.NotUtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "edge_region", *params.EdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotEdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_edge_region", *params.NotEdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotStatus != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_status", *params.NotStatus, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Variant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "variant", *params.Variant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotVariant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_variant", *params.NotVariant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Rule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "rule", *params.Rule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_rule", *params.NotRule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Source != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "source", *params.Source, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_source", *params.NotSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Bot != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot", *params.Bot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBot != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot", *params.NotBot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.BotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot_kind", *params.BotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot_kind", *params.NotBotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.From != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -4296,9 +6488,134 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		}
 
+		if params.Bots != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "bots", *params.Bots, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", false, "by", params.By, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetDefinitionsRequest constructs an http.Request for the GetDefinitions method
+func NewGetDefinitionsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/analytics/definitions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExportRequest constructs an http.Request for the Export method
+func NewExportRequest(server string, params *ExportParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/analytics/export")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
 		if params.LinkId != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_link_id", *params.NotLinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Link != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4310,7 +6627,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Domain != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDomain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_domain", *params.NotDomain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4322,7 +6651,607 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Tag != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotTag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_tag", *params.NotTag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Country != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "country", *params.Country, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCountry != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_country", *params.NotCountry, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Region != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "region", *params.Region, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_region", *params.NotRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.City != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "city", *params.City, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCity != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_city", *params.NotCity, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Continent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "continent", *params.Continent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotContinent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_continent", *params.NotContinent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Device != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDevice != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_device", *params.NotDevice, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Os != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "os", *params.Os, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotOs != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_os", *params.NotOs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Browser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "browser", *params.Browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBrowser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_browser", *params.NotBrowser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Language != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLanguage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_language", *params.NotLanguage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Referrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer", *params.Referrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer", *params.NotReferrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_source", *params.ReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_source", *params.NotReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_medium", *params.ReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_medium", *params.NotReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_source", *params.UtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_source", *params.NotUtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_medium", *params.UtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_medium", *params.NotUtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_campaign", *params.UtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_campaign", *params.NotUtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_term", *params.UtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_term", *params.NotUtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_content", *params.UtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_content", *params.NotUtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "edge_region", *params.EdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotEdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_edge_region", *params.NotEdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotStatus != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_status", *params.NotStatus, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Variant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "variant", *params.Variant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotVariant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_variant", *params.NotVariant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Rule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "rule", *params.Rule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_rule", *params.NotRule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Source != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "source", *params.Source, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_source", *params.NotSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Bot != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot", *params.Bot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBot != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot", *params.NotBot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.BotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot_kind", *params.BotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot_kind", *params.NotBotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tz != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "tz", *params.Tz, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4344,9 +7273,405 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		}
 
+		if params.What != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "what", *params.What, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.By != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "by", *params.By, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Interval != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "interval", *params.Interval, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListLinkFiguresRequest constructs an http.Request for the ListLinkFigures method
+func NewListLinkFiguresRequest(server string, params *ListLinkFiguresParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/analytics/links")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.LinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_link_id", *params.NotLinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Link != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDomain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_domain", *params.NotDomain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotTag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_tag", *params.NotTag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tz != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "tz", *params.Tz, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Bots != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "bots", *params.Bots, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Archived != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "archived", *params.Archived, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sparkline != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "sparkline", *params.Sparkline, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStreamLiveRequest constructs an http.Request for the StreamLive method
+func NewStreamLiveRequest(server string, params *StreamLiveParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/analytics/live")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.LinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_link_id", *params.NotLinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Link != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDomain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_domain", *params.NotDomain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotTag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_tag", *params.NotTag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4358,7 +7683,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Country != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "country", *params.Country, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "country", *params.Country, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCountry != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_country", *params.NotCountry, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4370,7 +7707,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Region != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "region", *params.Region, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "region", *params.Region, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_region", *params.NotRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4382,7 +7731,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.City != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "city", *params.City, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "city", *params.City, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCity != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_city", *params.NotCity, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4394,7 +7755,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Continent != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "continent", *params.Continent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "continent", *params.Continent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotContinent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_continent", *params.NotContinent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4406,7 +7779,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Device != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDevice != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_device", *params.NotDevice, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4418,7 +7803,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Os != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "os", *params.Os, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "os", *params.Os, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotOs != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_os", *params.NotOs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4430,7 +7827,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Browser != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "browser", *params.Browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "browser", *params.Browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBrowser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_browser", *params.NotBrowser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4442,7 +7851,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Language != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLanguage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_language", *params.NotLanguage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4454,7 +7875,67 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Referrer != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "referrer", *params.Referrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer", *params.Referrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer", *params.NotReferrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_source", *params.ReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_source", *params.NotReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_medium", *params.ReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_medium", *params.NotReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4466,7 +7947,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.UtmSource != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_source", *params.UtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_source", *params.UtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_source", *params.NotUtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4478,7 +7971,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.UtmMedium != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_medium", *params.UtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_medium", *params.UtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_medium", *params.NotUtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4490,7 +7995,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.UtmCampaign != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_campaign", *params.UtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_campaign", *params.UtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_campaign", *params.NotUtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4502,7 +8019,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.UtmTerm != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_term", *params.UtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_term", *params.UtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_term", *params.NotUtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4514,7 +8043,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.UtmContent != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_content", *params.UtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_content", *params.UtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_content", *params.NotUtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4526,7 +8067,19 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.EdgeRegion != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "edge_region", *params.EdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "edge_region", *params.EdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotEdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_edge_region", *params.NotEdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4538,7 +8091,91 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Status != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotStatus != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_status", *params.NotStatus, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Variant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "variant", *params.Variant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotVariant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_variant", *params.NotVariant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Rule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "rule", *params.Rule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_rule", *params.NotRule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Source != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "source", *params.Source, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_source", *params.NotSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4550,7 +8187,7 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		if params.Bot != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "bot", *params.Bot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot", *params.Bot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4560,17 +8197,45 @@ func NewGetBreakdownRequest(server string, params *GetBreakdownParams) (*http.Re
 
 		}
 
-		if queryFrag, err := runtime.StyleParamWithOptions("form", false, "by", params.By, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-			return nil, err
-		} else {
-			for _, qp := range strings.Split(queryFrag, "&") {
-				rawQueryFragments = append(rawQueryFragments, qp)
+		if params.NotBot != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot", *params.NotBot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
 			}
+
 		}
 
-		if params.Limit != nil {
+		if params.BotKind != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot_kind", *params.BotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot_kind", *params.NotBotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Bots != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "bots", *params.Bots, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4622,6 +8287,642 @@ func NewGetSummaryRequest(server string, params *GetSummaryParams) (*http.Reques
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
 
+		if params.LinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_link_id", *params.NotLinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Link != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDomain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_domain", *params.NotDomain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotTag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_tag", *params.NotTag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Country != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "country", *params.Country, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCountry != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_country", *params.NotCountry, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Region != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "region", *params.Region, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_region", *params.NotRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.City != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "city", *params.City, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCity != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_city", *params.NotCity, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Continent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "continent", *params.Continent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotContinent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_continent", *params.NotContinent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Device != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDevice != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_device", *params.NotDevice, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Os != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "os", *params.Os, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotOs != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_os", *params.NotOs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Browser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "browser", *params.Browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBrowser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_browser", *params.NotBrowser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Language != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLanguage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_language", *params.NotLanguage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Referrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer", *params.Referrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer", *params.NotReferrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_source", *params.ReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_source", *params.NotReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_medium", *params.ReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_medium", *params.NotReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_source", *params.UtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_source", *params.NotUtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_medium", *params.UtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_medium", *params.NotUtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_campaign", *params.UtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_campaign", *params.NotUtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_term", *params.UtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_term", *params.NotUtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_content", *params.UtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_content", *params.NotUtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "edge_region", *params.EdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotEdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_edge_region", *params.NotEdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotStatus != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_status", *params.NotStatus, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Variant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "variant", *params.Variant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotVariant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_variant", *params.NotVariant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Rule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "rule", *params.Rule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_rule", *params.NotRule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Source != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "source", *params.Source, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_source", *params.NotSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Bot != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot", *params.Bot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBot != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot", *params.NotBot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.BotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot_kind", *params.BotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot_kind", *params.NotBotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.From != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -4658,261 +8959,9 @@ func NewGetSummaryRequest(server string, params *GetSummaryParams) (*http.Reques
 
 		}
 
-		if params.LinkId != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Domain != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Tag != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
 		if params.Bots != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "bots", *params.Bots, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Link != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Country != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "country", *params.Country, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Region != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "region", *params.Region, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.City != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "city", *params.City, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Continent != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "continent", *params.Continent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Device != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Os != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "os", *params.Os, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Browser != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "browser", *params.Browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Language != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Referrer != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "referrer", *params.Referrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.UtmSource != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_source", *params.UtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.UtmMedium != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_medium", *params.UtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.UtmCampaign != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_campaign", *params.UtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.UtmTerm != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_term", *params.UtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.UtmContent != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_content", *params.UtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.EdgeRegion != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "edge_region", *params.EdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Status != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Bot != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "bot", *params.Bot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -4964,6 +9013,642 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
 
+		if params.LinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_link_id", *params.NotLinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Link != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDomain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_domain", *params.NotDomain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotTag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_tag", *params.NotTag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Country != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "country", *params.Country, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCountry != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_country", *params.NotCountry, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Region != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "region", *params.Region, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_region", *params.NotRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.City != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "city", *params.City, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCity != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_city", *params.NotCity, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Continent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "continent", *params.Continent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotContinent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_continent", *params.NotContinent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Device != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDevice != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_device", *params.NotDevice, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Os != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "os", *params.Os, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotOs != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_os", *params.NotOs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Browser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "browser", *params.Browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBrowser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_browser", *params.NotBrowser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Language != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLanguage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_language", *params.NotLanguage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Referrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer", *params.Referrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer", *params.NotReferrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_source", *params.ReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_source", *params.NotReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_medium", *params.ReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_medium", *params.NotReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_source", *params.UtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_source", *params.NotUtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_medium", *params.UtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_medium", *params.NotUtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_campaign", *params.UtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_campaign", *params.NotUtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_term", *params.UtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_term", *params.NotUtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_content", *params.UtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_content", *params.NotUtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "edge_region", *params.EdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotEdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_edge_region", *params.NotEdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotStatus != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_status", *params.NotStatus, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Variant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "variant", *params.Variant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotVariant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_variant", *params.NotVariant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Rule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "rule", *params.Rule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_rule", *params.NotRule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Source != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "source", *params.Source, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_source", *params.NotSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Bot != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot", *params.Bot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBot != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot", *params.NotBot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.BotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot_kind", *params.BotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot_kind", *params.NotBotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.From != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -5000,42 +9685,6 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		}
 
-		if params.LinkId != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Domain != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Tag != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
 		if params.Bots != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "bots", *params.Bots, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -5048,9 +9697,147 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		}
 
+		if params.Interval != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "interval", *params.Interval, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Compare != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "compare", *params.Compare, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetTotalsRequest constructs an http.Request for the GetTotals method
+func NewGetTotalsRequest(server string, params *GetTotalsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/analytics/totals")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.LinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link_id", *params.LinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLinkId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_link_id", *params.NotLinkId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Link != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "link", *params.Link, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDomain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_domain", *params.NotDomain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotTag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_tag", *params.NotTag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5062,7 +9849,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Country != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "country", *params.Country, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "country", *params.Country, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCountry != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_country", *params.NotCountry, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5074,7 +9873,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Region != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "region", *params.Region, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "region", *params.Region, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_region", *params.NotRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5086,7 +9897,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.City != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "city", *params.City, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "city", *params.City, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotCity != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_city", *params.NotCity, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5098,7 +9921,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Continent != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "continent", *params.Continent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "continent", *params.Continent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotContinent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_continent", *params.NotContinent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5110,7 +9945,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Device != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotDevice != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_device", *params.NotDevice, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5122,7 +9969,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Os != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "os", *params.Os, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "os", *params.Os, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotOs != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_os", *params.NotOs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5134,7 +9993,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Browser != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "browser", *params.Browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "browser", *params.Browser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBrowser != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_browser", *params.NotBrowser, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5146,7 +10017,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Language != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotLanguage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_language", *params.NotLanguage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5158,7 +10041,67 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Referrer != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "referrer", *params.Referrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer", *params.Referrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrer != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer", *params.NotReferrer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_source", *params.ReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_source", *params.NotReferrerSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "referrer_medium", *params.ReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotReferrerMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_referrer_medium", *params.NotReferrerMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5170,7 +10113,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.UtmSource != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_source", *params.UtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_source", *params.UtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_source", *params.NotUtmSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5182,7 +10137,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.UtmMedium != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_medium", *params.UtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_medium", *params.UtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmMedium != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_medium", *params.NotUtmMedium, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5194,7 +10161,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.UtmCampaign != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_campaign", *params.UtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_campaign", *params.UtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmCampaign != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_campaign", *params.NotUtmCampaign, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5206,7 +10185,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.UtmTerm != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_term", *params.UtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_term", *params.UtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_term", *params.NotUtmTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5218,7 +10209,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.UtmContent != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "utm_content", *params.UtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "utm_content", *params.UtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotUtmContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_utm_content", *params.NotUtmContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5230,7 +10233,19 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.EdgeRegion != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "edge_region", *params.EdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "edge_region", *params.EdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotEdgeRegion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_edge_region", *params.NotEdgeRegion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5242,7 +10257,91 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Status != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotStatus != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_status", *params.NotStatus, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Variant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "variant", *params.Variant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotVariant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_variant", *params.NotVariant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Rule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "rule", *params.Rule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotRule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_rule", *params.NotRule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Source != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "source", *params.Source, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotSource != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_source", *params.NotSource, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5254,7 +10353,7 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		if params.Bot != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "bot", *params.Bot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot", *params.Bot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5264,9 +10363,45 @@ func NewGetTimeseriesRequest(server string, params *GetTimeseriesParams) (*http.
 
 		}
 
-		if params.Interval != nil {
+		if params.NotBot != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "interval", *params.Interval, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot", *params.NotBot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.BotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bot_kind", *params.BotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.NotBotKind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "not_bot_kind", *params.NotBotKind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Bots != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "bots", *params.Bots, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -7346,6 +12481,42 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/analytics/breakdown (the `GetBreakdown` operationId).
 	GetBreakdownWithResponse(ctx context.Context, params *GetBreakdownParams, reqEditors ...RequestEditorFn) (*GetBreakdownResponse, error)
 
+	// GetDefinitionsWithResponse What the numbers mean
+	//
+	// The texts that stand beside the numbers in the dashboard.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/analytics/definitions (the `GetDefinitions` operationId).
+	GetDefinitionsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetDefinitionsResponse, error)
+
+	// ExportWithResponse Clicks or figures as CSV
+	//
+	// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/analytics/export (the `Export` operationId).
+	ExportWithResponse(ctx context.Context, params *ExportParams, reqEditors ...RequestEditorFn) (*ExportResponse, error)
+
+	// ListLinkFiguresWithResponse Links with their figures, sorted by them
+	//
+	// A page of links with counts of the period, the last click and a sparkline, answered by one question to the click store. Links without a click are there too, behind the others. With `link_id` (up to 100) the figures of those links. Deleted links are left out unless `link_id` names them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/analytics/links (the `ListLinkFigures` operationId).
+	ListLinkFiguresWithResponse(ctx context.Context, params *ListLinkFiguresParams, reqEditors ...RequestEditorFn) (*ListLinkFiguresResponse, error)
+
+	// StreamLiveWithResponse What is going on now, as server-sent events
+	//
+	// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/analytics/live (the `StreamLive` operationId).
+	StreamLiveWithResponse(ctx context.Context, params *StreamLiveParams, reqEditors ...RequestEditorFn) (*StreamLiveResponse, error)
+
 	// GetSummaryWithResponse Counts of a period and of the one before it
 	//
 	// The period before has the same number of days when `from` and `to` are days, else the same length.
@@ -7357,12 +12528,21 @@ type ClientWithResponsesInterface interface {
 
 	// GetTimeseriesWithResponse Counts of each interval of a period
 	//
-	// Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change.
+	// Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change. With `compare=previous` there is a second series of the period before, one bucket for each of the first series, in the same order.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/analytics/timeseries (the `GetTimeseries` operationId).
 	GetTimeseriesWithResponse(ctx context.Context, params *GetTimeseriesParams, reqEditors ...RequestEditorFn) (*GetTimeseriesResponse, error)
+
+	// GetTotalsWithResponse Counts since the beginning, and the last click
+	//
+	// All clicks that were ever counted, with the same filters as the other calls.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/analytics/totals (the `GetTotals` operationId).
+	GetTotalsWithResponse(ctx context.Context, params *GetTotalsParams, reqEditors ...RequestEditorFn) (*GetTotalsResponse, error)
 
 	// ListDomainsWithResponse List domains, newest first
 	//
@@ -7869,6 +13049,352 @@ func (r GetBreakdownResponse) ContentType() string {
 	return ""
 }
 
+// GetDefinitionsResponse429Headers the declared response headers of an HTTP 429 response for GetDefinitions
+type GetDefinitionsResponse429Headers struct {
+	RetryAfter *int
+}
+
+type GetDefinitionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DefinitionsOutputBody
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *GetDefinitionsResponse429Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDefinitionsResponse) GetJSON200() *DefinitionsOutputBody {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetDefinitionsResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetDefinitionsResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetDefinitionsResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetDefinitionsResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetDefinitionsResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetDefinitionsResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDefinitionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDefinitionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDefinitionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDefinitionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ExportResponse429Headers the declared response headers of an HTTP 429 response for Export
+type ExportResponse429Headers struct {
+	RetryAfter *int
+}
+
+type ExportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *ExportResponse429Headers
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ExportResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ExportResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r ExportResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ExportResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ExportResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ExportResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListLinkFiguresResponse429Headers the declared response headers of an HTTP 429 response for ListLinkFigures
+type ListLinkFiguresResponse429Headers struct {
+	RetryAfter *int
+}
+
+type ListLinkFiguresResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *LinksOutputBody
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *ListLinkFiguresResponse429Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListLinkFiguresResponse) GetJSON200() *LinksOutputBody {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListLinkFiguresResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListLinkFiguresResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r ListLinkFiguresResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListLinkFiguresResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListLinkFiguresResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListLinkFiguresResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListLinkFiguresResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListLinkFiguresResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListLinkFiguresResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListLinkFiguresResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StreamLiveResponse429Headers the declared response headers of an HTTP 429 response for StreamLive
+type StreamLiveResponse429Headers struct {
+	RetryAfter *int
+}
+
+type StreamLiveResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *StreamLiveResponse429Headers
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r StreamLiveResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r StreamLiveResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r StreamLiveResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r StreamLiveResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r StreamLiveResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r StreamLiveResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamLiveResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamLiveResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamLiveResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamLiveResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetSummaryResponse429Headers the declared response headers of an HTTP 429 response for GetSummary
 type GetSummaryResponse429Headers struct {
 	RetryAfter *int
@@ -8043,6 +13569,96 @@ func (r GetTimeseriesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetTimeseriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTotalsResponse429Headers the declared response headers of an HTTP 429 response for GetTotals
+type GetTotalsResponse429Headers struct {
+	RetryAfter *int
+}
+
+type GetTotalsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Totals
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *GetTotalsResponse429Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTotalsResponse) GetJSON200() *Totals {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetTotalsResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetTotalsResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetTotalsResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetTotalsResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetTotalsResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetTotalsResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTotalsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTotalsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTotalsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTotalsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11872,6 +17488,66 @@ func (c *ClientWithResponses) GetBreakdownWithResponse(ctx context.Context, para
 	return ParseGetBreakdownResponse(rsp)
 }
 
+// GetDefinitionsWithResponse What the numbers mean
+//
+// The texts that stand beside the numbers in the dashboard.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/analytics/definitions (the `GetDefinitions` operationId).
+func (c *ClientWithResponses) GetDefinitionsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetDefinitionsResponse, error) {
+	rsp, err := c.GetDefinitions(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDefinitionsResponse(rsp)
+}
+
+// ExportWithResponse Clicks or figures as CSV
+//
+// Streamed, in UTF-8 with CRLF and a line of names. A text that a spreadsheet would take for a formula has a `'` before it. `what=clicks` is one line for each click, link after link; `bots` says which. `what=breakdown` needs `by`, `what=timeseries` takes `interval`. An answer that breaks off is not whole: the connection is closed in a way that clients notice.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/analytics/export (the `Export` operationId).
+func (c *ClientWithResponses) ExportWithResponse(ctx context.Context, params *ExportParams, reqEditors ...RequestEditorFn) (*ExportResponse, error) {
+	rsp, err := c.Export(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportResponse(rsp)
+}
+
+// ListLinkFiguresWithResponse Links with their figures, sorted by them
+//
+// A page of links with counts of the period, the last click and a sparkline, answered by one question to the click store. Links without a click are there too, behind the others. With `link_id` (up to 100) the figures of those links. Deleted links are left out unless `link_id` names them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/analytics/links (the `ListLinkFigures` operationId).
+func (c *ClientWithResponses) ListLinkFiguresWithResponse(ctx context.Context, params *ListLinkFiguresParams, reqEditors ...RequestEditorFn) (*ListLinkFiguresResponse, error) {
+	rsp, err := c.ListLinkFigures(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListLinkFiguresResponse(rsp)
+}
+
+// StreamLiveWithResponse What is going on now, as server-sent events
+//
+// About one event a second, of the type `moment`: each is the whole of the last five minutes, so whoever connects again has missed nothing. While nothing happens there are none, but for a comment every 15 seconds. The stream ends when the service is stopped; connect again. Clicks come from the edges, some tenths of a second after they happened and before they are counted: the other calls' figures are about a second later. A filter by `tag` means the links that have it when the stream begins.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/analytics/live (the `StreamLive` operationId).
+func (c *ClientWithResponses) StreamLiveWithResponse(ctx context.Context, params *StreamLiveParams, reqEditors ...RequestEditorFn) (*StreamLiveResponse, error) {
+	rsp, err := c.StreamLive(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamLiveResponse(rsp)
+}
+
 // GetSummaryWithResponse Counts of a period and of the one before it
 //
 // The period before has the same number of days when `from` and `to` are days, else the same length.
@@ -11889,7 +17565,7 @@ func (c *ClientWithResponses) GetSummaryWithResponse(ctx context.Context, params
 
 // GetTimeseriesWithResponse Counts of each interval of a period
 //
-// Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change.
+// Every interval is there, also those without a click. `t` is when it starts; the first one may start before `from`, and counts from there on only. Days and hours are those of `tz`: a day has 23 or 25 hours when clocks change. With `compare=previous` there is a second series of the period before, one bucket for each of the first series, in the same order.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -11900,6 +17576,21 @@ func (c *ClientWithResponses) GetTimeseriesWithResponse(ctx context.Context, par
 		return nil, err
 	}
 	return ParseGetTimeseriesResponse(rsp)
+}
+
+// GetTotalsWithResponse Counts since the beginning, and the last click
+//
+// All clicks that were ever counted, with the same filters as the other calls.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/analytics/totals (the `GetTotals` operationId).
+func (c *ClientWithResponses) GetTotalsWithResponse(ctx context.Context, params *GetTotalsParams, reqEditors ...RequestEditorFn) (*GetTotalsResponse, error) {
+	rsp, err := c.GetTotals(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTotalsResponse(rsp)
 }
 
 // ListDomainsWithResponse List domains, newest first
@@ -12685,6 +18376,316 @@ func ParseGetBreakdownResponse(rsp *http.Response) (*GetBreakdownResponse, error
 	return response, nil
 }
 
+// ParseGetDefinitionsResponse parses an HTTP response from a GetDefinitionsWithResponse call
+func ParseGetDefinitionsResponse(rsp *http.Response) (*GetDefinitionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDefinitionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DefinitionsOutputBody
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 429:
+		var headers GetDefinitionsResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseExportResponse parses an HTTP response from a ExportWithResponse call
+func ParseExportResponse(rsp *http.Response) (*ExportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 429:
+		var headers ExportResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListLinkFiguresResponse parses an HTTP response from a ListLinkFiguresWithResponse call
+func ParseListLinkFiguresResponse(rsp *http.Response) (*ListLinkFiguresResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListLinkFiguresResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest LinksOutputBody
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 429:
+		var headers ListLinkFiguresResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStreamLiveResponse parses an HTTP response from a StreamLiveWithResponse call
+func ParseStreamLiveResponse(rsp *http.Response) (*StreamLiveResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamLiveResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 429:
+		var headers StreamLiveResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetSummaryResponse parses an HTTP response from a GetSummaryWithResponse call
 func ParseGetSummaryResponse(rsp *http.Response) (*GetSummaryResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12834,6 +18835,87 @@ func ParseGetTimeseriesResponse(rsp *http.Response) (*GetTimeseriesResponse, err
 	switch {
 	case rsp.StatusCode == 429:
 		var headers GetTimeseriesResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetTotalsResponse parses an HTTP response from a GetTotalsWithResponse call
+func ParseGetTotalsResponse(rsp *http.Response) (*GetTotalsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTotalsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Totals
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 429:
+		var headers GetTotalsResponse429Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -75,3 +75,14 @@ func (p *poller) wait(limit time.Duration, ready func(conn int) error) error {
 }
 
 func (p *poller) close() { _ = unix.Close(p.fd) }
+
+// epollPwait2 waits by the nanosecond, too, and tells the scheduler.
+func epollPwait2(fd int, events []unix.EpollEvent, limit time.Duration) (int, error) {
+	ts := unix.NsecToTimespec(max(0, limit.Nanoseconds()))
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(fd),
+		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}

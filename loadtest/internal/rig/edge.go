@@ -1,47 +1,19 @@
 package rig
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/linkstream/linkstream/loadtest/internal/metric"
 )
 
 // Metrics are samples by name and labels, as they are written.
-type Metrics map[string]float64
-
-// Since is how much a counter has grown.
-func (m Metrics) Since(earlier Metrics, name string) float64 { return m[name] - earlier[name] }
+type Metrics = metric.Samples
 
 // EdgeMetrics asks the edge for its metrics.
 func (r *Rig) EdgeMetrics(ctx context.Context) (Metrics, error) {
-	text, err := get(ctx, r.EdgeAdmin()+"/metrics")
-	if err != nil {
-		return nil, err
-	}
-	return parseMetrics(text)
-}
-
-func parseMetrics(text []byte) (Metrics, error) {
-	m := Metrics{}
-	for line := range bytes.Lines(text) {
-		line := strings.TrimSpace(string(line))
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		space := strings.LastIndexByte(line, ' ')
-		if space < 0 {
-			return nil, fmt.Errorf("reading metrics: %q has no value", line)
-		}
-		value, err := strconv.ParseFloat(line[space+1:], 64)
-		if err != nil {
-			return nil, fmt.Errorf("reading metrics: %w", err)
-		}
-		m[line[:space]] = value
-	}
-	return m, nil
+	return metric.Get(ctx, r.EdgeAdmin())
 }
 
 // Counters of clicks.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/linkstream/linkstream/loadtest/internal/metric"
 	"github.com/linkstream/linkstream/loadtest/internal/wire"
 )
 
@@ -27,14 +28,14 @@ func TestCommand(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	m, err := parseMetrics([]byte(strings.Join([]string{
+	m, err := metric.Parse([]byte(strings.Join([]string{
 		"# HELP a_total Help.", "# TYPE a_total counter", "a_total 3",
 		`b_total{source="ttl"} 1.5e+06`, `b_total{source="gap"} 0`, "",
 	}, "\n")))
 	if err != nil || m["a_total"] != 3 || m[`b_total{source="ttl"}`] != 1.5e6 || len(m) != 3 {
-		t.Errorf("parseMetrics = %v, %v", m, err)
+		t.Errorf("Parse = %v, %v", m, err)
 	}
-	if _, err := parseMetrics([]byte("a_total\n")); err == nil {
+	if _, err := metric.Parse([]byte("a_total\n")); err == nil {
 		t.Error("a line without a value is accepted")
 	}
 	earlier := Metrics{"a_total": 1}

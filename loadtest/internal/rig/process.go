@@ -34,7 +34,11 @@ func (r *Rig) start(core int, name string, env map[string]string, path string, a
 	p.cmd.Env = r.environment(env)
 	p.cmd.Stdout, p.cmd.Stderr = output, output
 	p.cmd.SysProcAttr = cpu.Orphan()
-	if err := cpu.Pinned(core, r.Home, p.cmd.Start); err != nil {
+	pinned := func(start func() error) error { return cpu.Pinned(core, r.Home, start) }
+	if r.everywhere {
+		pinned = func(start func() error) error { return start() }
+	}
+	if err := pinned(p.cmd.Start); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
 	r.running = append(r.running, p)

@@ -64,14 +64,17 @@ const (
 
 // Rig is a running rig.
 type Rig struct {
-	bin, dir string
-	environ  []string // of the caller, without what is meant for another stack
-	base     int
-	apiKey   string
-	stores   map[string]string // the stack's dev.env
-	running  []*process        // in the order of their start
-	edge     *process
-	nginx    *process
+	bin, dir  string
+	environ   []string // of the caller, without what is meant for another stack
+	base      int
+	apiKey    string
+	workspace string
+	stores    map[string]string // the stack's dev.env
+	running   []*process        // in the order of their start
+	edge      *process
+	nginx     *process
+
+	everywhere bool // processes may run on every processor
 
 	// Processors: Target is the edge's and nginx's, Home everything else's.
 	Target, Home int
@@ -208,12 +211,13 @@ func (r *Rig) prepareStores(ctx context.Context) error {
 		return err
 	}
 	var login struct {
-		APIKey string `json:"api_key"`
+		APIKey    string `json:"api_key"`
+		Workspace string `json:"workspace_id"`
 	}
 	if err := json.Unmarshal(printed, &login); err != nil || login.APIKey == "" {
 		return fmt.Errorf("links bootstrap printed no key: %w", err)
 	}
-	r.apiKey = login.APIKey
+	r.apiKey, r.workspace = login.APIKey, login.Workspace
 	return nil
 }
 
@@ -308,7 +312,7 @@ func (r *Rig) environment(values map[string]string) []string {
 func freeBase(ctx context.Context) (int, error) {
 	ports := []int{
 		portLinks, portRPC, portEdge, portNginx, adminLinks, adminCache, adminEdge,
-		portPg, portRedis, portClicks, portBroker, portBroker + 1,
+		portPg, portRedis, portClicks, portBroker, portBroker + 1, portAnalytics, adminAnalytics,
 	}
 	free := func(port int) bool {
 		var lc net.ListenConfig

@@ -16,6 +16,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/valyala/fasthttp"
 
+	"github.com/linkstream/linkstream/loadtest/internal/bench"
 	"github.com/linkstream/linkstream/loadtest/internal/report"
 )
 
@@ -91,7 +92,7 @@ func (s API) half(ctx context.Context, callers int, path string, links int, body
 		wg    sync.WaitGroup
 		http  = &fasthttp.Client{MaxConnsPerHost: callers, ReadTimeout: bulkLimit, WriteTimeout: bulkLimit, MaxResponseBodySize: 16 << 20}
 		start = time.Now()
-		cpu   = cpuTime()
+		cpu   = bench.ProcessTime()
 	)
 	defer http.CloseIdleConnections()
 	for range callers {
@@ -126,7 +127,7 @@ func (s API) half(ctx context.Context, callers int, path string, links int, body
 	}
 	wg.Wait()
 	took := time.Since(start)
-	h.Seconds, h.GeneratorCPU = took.Seconds(), (cpuTime()-cpu).Seconds()/took.Seconds()
+	h.Seconds, h.GeneratorCPU = took.Seconds(), (bench.ProcessTime()-cpu).Seconds()/took.Seconds()
 	h.PerSecond = float64(h.Made) / h.Seconds
 	if err := ctx.Err(); err != nil {
 		return h, err

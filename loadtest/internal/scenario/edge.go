@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/linkstream/linkstream/loadtest/internal/bench"
 	"github.com/linkstream/linkstream/loadtest/internal/cpu"
 	"github.com/linkstream/linkstream/loadtest/internal/load"
 	"github.com/linkstream/linkstream/loadtest/internal/paired"
@@ -270,7 +271,7 @@ func (u usage) since(earlier usage) cores {
 }
 
 func (r *edgeRun) usage(server int) (u usage, err error) {
-	u = usage{at: time.Now(), generator: cpuTime()}
+	u = usage{at: time.Now(), generator: bench.ProcessTime()}
 	var errs [3]error
 	u.server, errs[0] = cpu.Used(server)
 	u.target, errs[1] = cpu.Busy(r.rig.Target)

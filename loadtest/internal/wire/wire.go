@@ -28,12 +28,18 @@ type Request struct {
 	slug  []byte // part of bytes
 }
 
+// Browser is what a visitor's browser calls itself.
+const Browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
 // NewRequest returns a browser's request for a slug at host.
-func NewRequest(host string) *Request {
+func NewRequest(host string) *Request { return NewRequestBy(Browser, host) }
+
+// NewRequestBy returns a request for a slug at host by whoever calls itself agent.
+func NewRequestBy(agent, host string) *Request {
 	const before = "GET /"
 	b := []byte(before + "sssssss HTTP/1.1\r\n" +
 		"Host: " + host + "\r\n" +
-		"User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n" +
+		"User-Agent: " + agent + "\r\n" +
 		"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n" +
 		"Accept-Language: en-GB,en;q=0.5\r\n" +
 		"Accept-Encoding: gzip, deflate, br, zstd\r\n" +
@@ -116,6 +122,18 @@ func Scan(b []byte) (a Answer, whole bool, err error) {
 		return a, false, ErrTooLong
 	}
 	return a, len(b) >= a.Len, nil
+}
+
+// Cache is which cache an answer, as a whole, says it comes from; empty if it does
+// not say.
+func Cache(answer []byte) []byte { return field(answer, "\r\nServer-Timing: cache;desc=") }
+
+// Closes says whether the server closes the connection after an answer.
+func Closes(answer []byte) bool { return bytes.Contains(answer, []byte("\r\nConnection: close\r\n")) }
+
+// Plain is a browser's request for a path at host that is no slug.
+func Plain(host, path string) []byte {
+	return []byte("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: " + Browser + "\r\nAccept: */*\r\n\r\n")
 }
 
 // field is the value of a header field, written as servers write it.

@@ -88,3 +88,18 @@ func TestNothingIsAllocated(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestWhatElseAnAnswerSays(t *testing.T) {
+	check := func(answer, cache string, closes bool) {
+		t.Helper()
+		if got := string(wire.Cache([]byte(answer))); got != cache || wire.Closes([]byte(answer)) != closes {
+			t.Errorf("%q comes from %q, closes: %v", answer, got, !closes)
+		}
+	}
+	check("HTTP/1.1 302 Found\r\nServer-Timing: cache;desc=l1\r\nContent-Length: 0\r\n\r\n", "l1", false)
+	check("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "", true)
+	request := wire.NewRequestBy("Monitor/1.0", "a.test").For(3)
+	if !strings.Contains(string(request), "\r\nUser-Agent: Monitor/1.0\r\n") || !strings.HasPrefix(string(request), "GET /"+wire.Slug(3)+" ") {
+		t.Errorf("a monitor asks %q", request)
+	}
+}

@@ -6,9 +6,15 @@
 package zipf
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Distribution of ranks. It is never changed after it was made.
@@ -30,6 +36,52 @@ func New(n int, s float64) *Distribution {
 	d.cumulative[n-1] = 1
 	return d
 }
+
+// Recorded returns the distribution of what was recorded: how often each link was
+// visited, in any order.
+func Recorded(counts []int) (*Distribution, error) {
+	sorted := slices.SortedFunc(slices.Values(counts), func(a, b int) int { return b - a })
+	d := &Distribution{}
+	sum := 0.0
+	for _, n := range sorted {
+		if n < 0 {
+			return nil, errors.New("a link was visited less than never")
+		}
+		sum += float64(n)
+		d.cumulative = append(d.cumulative, sum)
+	}
+	if sum == 0 {
+		return nil, errors.New("no link was visited")
+	}
+	for i := range d.cumulative {
+		d.cumulative[i] /= sum
+	}
+	d.cumulative[len(sorted)-1] = 1
+	return d, nil
+}
+
+// ReadCounts reads lines of a slug and how often it was visited, as log tools print
+// them, with the number last ("launch 153"); # begins a comment.
+func ReadCounts(r io.Reader) ([]int, error) {
+	var counts []int
+	lines := bufio.NewScanner(r)
+	for number := 1; lines.Scan(); number++ {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		n, err := strconv.Atoi(fields[len(fields)-1])
+		if err != nil || len(fields) > 2 {
+			return nil, fmt.Errorf("line %d: %q is not a slug and a number", number, lines.Text())
+		}
+		counts = append(counts, n)
+	}
+	return counts, lines.Err()
+}
+
+// Ranks is how many there are.
+func (d *Distribution) Ranks() int { return len(d.cumulative) }
 
 // Rank is the rank at u, from 0 up to but not 1.
 func (d *Distribution) Rank(u float64) int {

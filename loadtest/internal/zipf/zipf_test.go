@@ -3,6 +3,7 @@ package zipf_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/linkstream/linkstream/loadtest/internal/zipf"
@@ -47,6 +48,27 @@ func TestDrawsFollowTheDistribution(t *testing.T) {
 		want := draws * (d.Share(r+1) - d.Share(r))
 		if got := float64(counts[r]); math.Abs(got-want) > 6*math.Sqrt(want) {
 			t.Errorf("rank %d was drawn %v times, want about %.0f", r, got, want)
+		}
+	}
+}
+
+func TestWhatWasRecordedIsDrawnAgain(t *testing.T) {
+	counts, err := zipf.ReadCounts(strings.NewReader("# visits\na 10\n\nlaunch 80 # hot\n10\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := zipf.Recorded(counts)
+	if err != nil || d.Ranks() != 3 || d.Share(1) != 0.8 || d.Rank(0.79) != 0 || d.Rank(0.95) != 2 {
+		t.Errorf("%v of %v, %v", d, counts, err)
+	}
+	for _, bad := range []string{"a b c\n", "a\n", "a 1 2\n"} {
+		if _, err := zipf.ReadCounts(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+	for _, bad := range [][]int{nil, {0}, {1, -1}} {
+		if _, err := zipf.Recorded(bad); err == nil {
+			t.Errorf("%v was taken", bad)
 		}
 	}
 }

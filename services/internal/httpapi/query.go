@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// checkQuery refuses a query that cannot be read, or names a parameter twice.
-// net/url drops the parts it cannot read, so a filter with a stray percent sign
+// checkQuery refuses a query that cannot be read, or names a parameter twice that is
+// no list. net/url drops the parts it cannot read, so a filter with a stray percent sign
 // would silently become no filter at all.
 func checkQuery(api huma.API, log *slog.Logger) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
@@ -22,7 +22,7 @@ func checkQuery(api huma.API, log *slog.Logger) func(huma.Context, func(huma.Con
 			status, detail = http.StatusBadRequest, "The query of the address cannot be read: "+err.Error()+"."
 		}
 		for name, given := range values {
-			if len(given) > 1 {
+			if len(given) > 1 && !isList(ctx.Operation(), name) {
 				status, detail = http.StatusUnprocessableEntity, "A parameter is given more than once."
 				fields = append(fields, &huma.ErrorDetail{Location: "query." + name, Message: repeated})
 			}
@@ -40,3 +40,11 @@ func checkQuery(api huma.API, log *slog.Logger) func(huma.Context, func(huma.Con
 
 // repeated is what is wrong with a parameter that is given twice.
 const repeated = "Give it once."
+
+// isList says whether the operation takes the parameter more than once: the document
+// says so, and clients that are made from it repeat it.
+func isList(op *huma.Operation, name string) bool {
+	return slices.ContainsFunc(op.Parameters, func(p *huma.Param) bool {
+		return p.In == "query" && p.Name == name && p.Schema != nil && p.Schema.Type == huma.TypeArray
+	})
+}

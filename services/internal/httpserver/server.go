@@ -50,7 +50,7 @@ func New(listener net.Listener, handler http.Handler, grace time.Duration, log *
 		listener: listener,
 		grace:    grace,
 		http: &http.Server{
-			Handler:           handler,
+			Handler:           withoutReadTimeout(handler),
 			ReadHeaderTimeout: readHeaderTimeout,
 			ReadTimeout:       readTimeout,
 			IdleTimeout:       idleTimeout,
@@ -58,6 +58,18 @@ func New(listener net.Listener, handler http.Handler, grace time.Duration, log *
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		},
 	}
+}
+
+// withoutReadTimeout lifts the limit on reading from a request that has nothing more to
+// be read: net/http would end its context when the limit passes, and with it an export or
+// an event stream.
+func withoutReadTimeout(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == nil || r.Body == http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a connection that cannot has none
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Run serves until ctx is done, then stops in two phases: no new connections,

@@ -179,3 +179,68 @@ func TestReachableSaysWhetherSomebodyListens(t *testing.T) {
 		t.Error("a process that hangs is reachable")
 	}
 }
+
+// deadlines records the read deadlines of a connection.
+type deadlines struct {
+	net.Conn
+	last chan time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	select {
+	case <-d.last:
+	default:
+	}
+	d.last <- t
+	return d.Conn.SetReadDeadline(t)
+}
+
+type recordingListener struct {
+	net.Listener
+	last chan time.Time
+}
+
+func (l *recordingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &deadlines{conn, l.last}, nil
+}
+
+// The limit on reading a request does not end the answer to one that has been read.
+//
+// Guards I73.
+func TestALongAnswerIsNotEndedByTheLimitOfItsRequest(t *testing.T) {
+	plain, err := httpserver.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := &recordingListener{plain, make(chan time.Time, 1)}
+	begun := make(chan time.Time, 1)
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { begun <- <-listener.last })
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- httpserver.New(listener, handler, time.Second, slog.New(slog.DiscardHandler)).Run(ctx) }()
+	check := func(body io.Reader, limited bool) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+plain.Addr().String(), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if last := <-begun; last.IsZero() == limited {
+			t.Errorf("the deadline in the handler is %v, want one: %t", last, limited)
+		}
+	}
+	check(http.NoBody, false)
+	check(strings.NewReader("a body"), true)
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -188,9 +188,11 @@ func (p *Plan) addServices() {
 		"LINKSTREAM_GEO_COUNTRY_FILE": p.Settings.GeoCountryFile,
 	})
 	p.service("analytics", "analytics", TierWorker, adminAnalytics, []int{portAnalytics}, map[string]string{
-		"LINKSTREAM_HTTP_ADDR":      p.addr(portAnalytics),
-		"LINKSTREAM_CLICKHOUSE_URL": p.ClickHouseURL,
-		"LINKSTREAM_ACCESS_URL":     rpcURL,
+		"LINKSTREAM_HTTP_ADDR":        p.addr(portAnalytics),
+		"LINKSTREAM_CLICKHOUSE_URL":   p.ClickHouseURL,
+		"LINKSTREAM_KAFKA_BROKERS":    p.KafkaBrokers,
+		"LINKSTREAM_GEO_COUNTRY_FILE": p.Settings.GeoCountryFile,
+		"LINKSTREAM_ACCESS_URL":       rpcURL,
 	}, p.limits())
 	p.service("webhooks", "webhooks", TierWorker, adminWebhooks, []int{portWebhooks}, map[string]string{
 		"LINKSTREAM_HTTP_ADDR":                     p.addr(portWebhooks),

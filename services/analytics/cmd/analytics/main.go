@@ -29,12 +29,16 @@ import (
 )
 
 type settings struct {
-	LogLevel      string        `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
-	HTTPAddr      string        `env:"HTTP_ADDR" envDefault:"127.0.0.1:8020" help:"listener of the API"`
-	AdminAddr     string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9020" help:"listener of metrics, health and profiles; keep it private"`
-	DrainTimeout  time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"time for open requests when the process is stopped"`
-	ClickHouseURL string        `env:"CLICKHOUSE_URL,required" help:"http://user:password@host:port/database, or clickhouse://... for the native protocol"`
-	AccessURL     string        `env:"ACCESS_URL,required" help:"the links service's RPC listener, for instance http://127.0.0.1:8011"`
+	LogLevel       string        `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	HTTPAddr       string        `env:"HTTP_ADDR" envDefault:"127.0.0.1:8020" help:"listener of the API"`
+	AdminAddr      string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9020" help:"listener of metrics, health and profiles; keep it private"`
+	DrainTimeout   time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"time for open requests when the process is stopped"`
+	ClickHouseURL  string        `env:"CLICKHOUSE_URL,required" help:"http://user:password@host:port/database, or clickhouse://... for the native protocol"`
+	KafkaBrokers   []string      `env:"KAFKA_BROKERS,required" help:"host:port, comma separated; while they are away, live clicks and changes of links are missing"`
+	TopicPrefix    string        `env:"TOPIC_PREFIX" help:"put before every topic's name"`
+	GeoCountryFile string        `env:"GEO_COUNTRY_FILE" help:"mmdb file with the country of addresses, the one of the ingester; without it the live view knows no places"`
+	GeoCityFiles   []string      `env:"GEO_CITY_FILES" help:"mmdb files with cities, comma separated, asked before the country file"`
+	AccessURL      string        `env:"ACCESS_URL,required" help:"the links service's RPC listener, for instance http://127.0.0.1:8011"`
 	httplimit.Settings
 }
 
@@ -45,6 +49,7 @@ func (s settings) Validate() error {
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
+		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckURL("ACCESS_URL", s.AccessURL),
 		s.CheckRateLimits(),
 	}
@@ -88,6 +93,11 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	defer func() { _ = clicks.Close() }() // the process ends
 
+	streams, err := openStreams(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer streams.close()
 	limits, closeLimits, err := s.Open(registry, log)
 	if err != nil {
 		return err
@@ -96,7 +106,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	mux := http.NewServeMux()
 	callers := access.NewClient(s.AccessURL)
 	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
-	api.Register(document, clicks, time.Now, log)
+	api.Register(document, api.Sources{Clicks: clicks, Links: streams.catalog.Ready, Live: streams.live}, time.Now, log)
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "clickhouse", Ready: clicks.Ready},
 		httpserver.Check{Name: "access", Ready: callers.Ready},
@@ -113,7 +123,11 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "admin", s.AdminAddr)
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(adminListener, admin, time.Second, log).Run},
+		runner.Task{Name: "links", Run: streams.copyLinks},
+		runner.Task{Name: "places", Run: streams.places.Run},
 		runner.Task{Name: "api", Run: httpserver.New(listener, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log).Run},
+		// Stopped before the listener: viewers are sent away, who would keep it open.
+		runner.Task{Name: "live", Run: streams.live.Run},
 		runner.Task{Name: "stopping", Run: admin.Stopping},
 	)
 }
@@ -121,7 +135,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 func printOpenAPI(stdout io.Writer) error {
 	log := slog.New(slog.DiscardHandler)
 	document := httpapi.New(http.NewServeMux(), api.Title, api.Version, nil, log)
-	api.Register(document, nil, time.Now, log)
+	api.Register(document, api.Sources{}, time.Now, log)
 	text, err := document.OpenAPI().MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("writing the OpenAPI document: %w", err)

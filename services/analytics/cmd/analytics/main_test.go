@@ -20,12 +20,12 @@ func TestMain(m *testing.M) { os.Exit(testproc.NoLeaks(clickhousetest.Main(m))) 
 func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	err := run(t.Context(), []string{
 		"LINKSTREAM_LOG_LEVEL=loud", "LINKSTREAM_HTTP_ADDR=nowhere", "LINKSTREAM_ADMIN_ADDR=nowhere", "LINKSTREAM_DRAIN_TIMEOUT=0s",
-		"LINKSTREAM_CLICKHOUSE_URL=http://user:secret@host:port:port/x", "LINKSTREAM_ACCESS_URL=127.0.0.1:8011",
+		"LINKSTREAM_CLICKHOUSE_URL=http://user:secret@host:port:port/x", "LINKSTREAM_ACCESS_URL=127.0.0.1:8011", "LINKSTREAM_KAFKA_BROKERS=nowhere",
 	}, nil, &bytes.Buffer{})
 	if err == nil {
 		t.Fatal("started with settings that are wrong")
 	}
-	for _, name := range []string{"LOG_LEVEL", "HTTP_ADDR", "ADMIN_ADDR", "DRAIN_TIMEOUT", "CLICKHOUSE_URL", "ACCESS_URL"} {
+	for _, name := range []string{"LOG_LEVEL", "HTTP_ADDR", "ADMIN_ADDR", "DRAIN_TIMEOUT", "CLICKHOUSE_URL", "ACCESS_URL", "KAFKA_BROKERS"} {
 		if !strings.Contains(err.Error(), "LINKSTREAM_"+name) {
 			t.Errorf("LINKSTREAM_%s is not in the message: %v", name, err)
 		}
@@ -47,13 +47,13 @@ func TestOpenAPIDocumentIsPrinted(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/v1/analytics/summary", "/v1/analytics/timeseries", "/v1/analytics/breakdown"} {
+	for _, path := range []string{"/v1/analytics/summary", "/v1/analytics/timeseries", "/v1/analytics/breakdown", "/v1/analytics/totals", "/v1/analytics/links", "/v1/analytics/live", "/v1/analytics/export", "/v1/analytics/definitions"} {
 		if document.Paths[path] == nil {
 			t.Errorf("%s is not in the document", path)
 		}
 	}
-	if len(document.Paths) != 3 || !strings.HasPrefix(document.OpenAPI, "3.1") {
-		t.Errorf("OpenAPI %s with %d paths, want 3.1 with 3", document.OpenAPI, len(document.Paths))
+	if len(document.Paths) != 8 || !strings.HasPrefix(document.OpenAPI, "3.1") {
+		t.Errorf("OpenAPI %s with %d paths, want 3.1 with 8", document.OpenAPI, len(document.Paths))
 	}
 }
 
@@ -63,7 +63,8 @@ func TestServesUntilItIsStopped(t *testing.T) {
 	stopped := make(chan error, 1)
 	environ := []string{
 		"LINKSTREAM_HTTP_ADDR=" + api, "LINKSTREAM_ADMIN_ADDR=" + admin,
-		"LINKSTREAM_CLICKHOUSE_URL=" + clickhousetest.New(t), "LINKSTREAM_ACCESS_URL=http://" + testproc.FreeAddr(t),
+		"LINKSTREAM_CLICKHOUSE_URL=" + clickhousetest.New(t), "LINKSTREAM_KAFKA_BROKERS=" + testproc.FreeAddr(t), // away
+		"LINKSTREAM_ACCESS_URL=http://" + testproc.FreeAddr(t),
 	}
 	go func() { stopped <- run(ctx, environ, nil, t.Output()) }()
 	check := func(url string, status int, holds string) {
@@ -84,7 +85,8 @@ func TestServesUntilItIsStopped(t *testing.T) {
 	}
 	check("http://"+admin+"/healthz", http.StatusOK, "ok")
 	check("http://"+api+"/v1/analytics/summary", http.StatusUnauthorized, "unauthenticated")
-	check("http://"+api+"/v1/analytics/live", http.StatusNotFound, "not_found")
+	check("http://"+api+"/v1/analytics/live", http.StatusUnauthorized, "unauthenticated")
+	check("http://"+api+"/v1/analytics/nothing", http.StatusNotFound, "not_found")
 	check("http://"+api+"/openapi.json", http.StatusOK, "/v1/analytics/summary")
 	check("http://"+admin+"/metrics", http.StatusOK, "http_request_duration_seconds")
 	cancel()

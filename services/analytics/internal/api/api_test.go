@@ -35,7 +35,7 @@ func TestSummaryComparesWithThePeriodBefore(t *testing.T) {
 	}
 	check(counts{3, 2, 1}, counts{1, 1, 1}) // the week that ends today
 	check(counts{3, 2, 1}, counts{1, 1, 1}, "from", "2026-11-24", "to", "2026-11-30")
-	check(counts{4, 3, 1}, counts{2, 1, 1}, "bots", "include")
+	check(counts{4, 3, 1}, counts{2, 2, 1}, "bots", "include")
 	check(counts{1, 1, 1}, counts{1, 1, 1}, "bots", "only")
 	check(counts{2, 1, 0}, counts{0, 0, 1}, "from", "2026-11-30")
 	check(counts{1, 1, 0}, counts{1, 1, 0}, "from", "2026-11-30T11:00:00Z", "to", "2026-11-30T12:00:00Z")
@@ -139,6 +139,7 @@ func TestBreakdown(t *testing.T) {
 		click{at: "2026-11-30T10:00:00Z", link: b, visitor: 3, country: "US", device: "", bot: true, edgeRegion: "ash", host: "go.test"},
 		click{at: "2026-11-30T10:00:00Z", link: b, visitor: 4, country: "FR", device: "", bot: true, edgeRegion: "ash", host: "go.test"},
 	)
+	f.insertLinks(linkRow{id: a, revision: 1, tags: []string{"spring"}})
 	check := func(want string, params ...string) {
 		t.Helper()
 		var got []string
@@ -160,7 +161,7 @@ func TestBreakdown(t *testing.T) {
 	check("false[3,2,0] true[2,2,2]", "by", "bot", "bots", "include")
 	check("fra[2,1,0] ash[1,1,2]", "by", "edge_region")
 	check("[1,1,2] a.test[1,1,0] b.test[1,1,0]", "by", "referrer")
-	for _, by := range dimensions() {
+	for _, by := range query.Dimensions() {
 		if len(ask[list[query.Group]](f, breakdown, "by", string(by)).Data) == 0 {
 			t.Errorf("by %s has no values", by)
 		}
@@ -184,6 +185,14 @@ func TestBreakdown(t *testing.T) {
 	filter(counts{2, 2, 2}, "bot", "true", "bots", "only")
 	filter(counts{1, 1, 0}, "utm_source", "news", "language", "de", "browser", "Safari", "edge_region", "fra")
 	filter(counts{0, 0, 0}, "os", "iOS")
+	// Several values are alternatives, several filters hold together, not_ turns one round.
+	filter(counts{3, 2, 1}, "country", "DE", "country", "US")
+	filter(counts{1, 1, 1}, "not_country", "DE", "not_country", "FR")
+	filter(counts{1, 1, 2}, "not_country", "DE")
+	filter(counts{1, 1, 1}, "not_country", "US", "not_device", "desktop")
+	filter(counts{1, 1, 1}, "country", "DE", "country", "US", "not_link_id", a.String())
+	filter(counts{3, 2, 2}, "link_id", a.String(), "link_id", b.String())
+	filter(counts{1, 1, 0}, "status", "301", "status", "404", "not_bot", "true")
 }
 
 // Guards I17.
@@ -251,13 +260,16 @@ func TestWrongParametersAreNamed(t *testing.T) {
 	check("from:not_before_to", summary, "from", "2027-01-01")
 	check("from:out_of_range", summary, "from", "1999-12-31", "to", "2000-01-02")
 	check("to:out_of_range", summary, "from", "2026-01-01", "to", "2100-01-01")
-	check("tag:not_supported", summary, "tag", "spring")
 	check("link_id:invalid", summary, "link_id", "7")
 	check("link_id:invalid", summary, "link_id", "")
 	check("status:invalid", summary, "status", "ok")
+	check("rule:invalid", summary, "rule", "256")
+	check("not_variant:invalid", summary, "not_variant", "-1")
+	check("country:too_many", summary, strings.Split("country,x"+strings.Repeat(",country,x", maxValues), ",")...)
+	check("compare:invalid", timeseries, "compare", "yesterday")
 	check("bot:invalid", summary, "bot", "maybe")
 	check("country:invalid", summary, "country", strings.Repeat("x", maxValue+1))
-	check("country:repeated", summary, "country", "DE", "country", "FR")
+	check("from:repeated", summary, "from", "2026-11-30", "from", "2026-11-29")
 	check("bots:invalid", summary, "bots", "some")
 	check("interval:invalid", timeseries, "interval", "year")
 	check("interval:too_many_buckets", timeseries, "interval", "minute", "from", "2026-11-01", "to", "2026-11-30")
@@ -266,8 +278,8 @@ func TestWrongParametersAreNamed(t *testing.T) {
 	check("limit:invalid", breakdown, "by", "link", "limit", "1001")
 	check("limit:invalid", breakdown, "by", "link", "limit", "many")
 	// all at once
-	check("tag:not_supported tz:unknown_timezone from:invalid link_id:invalid status:invalid", summary,
-		"tz", "x", "from", "x", "tag", "x", "link_id", "x", "status", "x")
+	check("tz:unknown_timezone from:invalid link_id:invalid status:invalid", summary,
+		"tz", "x", "from", "x", "link_id", "x", "status", "x")
 	check("contry:unknown", summary, "contry", "DE")
 	check("by:unknown", timeseries, "by", "country")
 	check("interval:unknown", breakdown, "by", "link", "interval", "day")
@@ -278,7 +290,7 @@ func TestOnlyReadersMayAsk(t *testing.T) {
 	f := newFixture(t)
 	check := func(token string, status int, code string) {
 		t.Helper()
-		for _, path := range []string{summary, timeseries, breakdown + "?by=link"} {
+		for _, path := range []string{summary, timeseries, breakdown + "?by=link", totals, links, export, liveStream, "/v1/analytics/definitions"} {
 			w := f.raw(token, path)
 			var p httpapi.Problem
 			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
@@ -293,17 +305,18 @@ func TestOnlyReadersMayAsk(t *testing.T) {
 	check("nobody", http.StatusUnauthorized, "unauthenticated")
 	check("noscope", http.StatusForbidden, "forbidden")
 	check("away", http.StatusServiceUnavailable, "unavailable")
-	for _, path := range []string{"/v1/analytics/export", "/v1/analytics/live", "/v1/analytics"} {
-		if w := f.raw("mine", path); w.Code != http.StatusNotFound {
-			t.Errorf("%s answers %d, want 404", path, w.Code)
-		}
+	if w := f.raw("mine", "/v1/analytics"); w.Code != http.StatusNotFound {
+		t.Errorf("the folder answers %d, want 404", w.Code)
+	}
+	if w := f.raw("mine", "/v1/analytics/definitions"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"term":"unique_visitor"`) {
+		t.Errorf("the definitions: %d %s", w.Code, w.Body)
 	}
 }
 
 func TestStoreAwayIs503(t *testing.T) {
 	f := newFixture(t)
 	f.handler = f.serve("http://" + testproc.FreeAddr(t) + "/linkstream")
-	for _, path := range []string{summary, timeseries, breakdown + "?by=link"} {
+	for _, path := range []string{summary, timeseries, breakdown + "?by=link", totals, links, export, export + "?what=timeseries"} {
 		w := f.raw("mine", path)
 		var p httpapi.Problem
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {

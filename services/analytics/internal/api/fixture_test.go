@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/linkstream/linkstream/services/analytics/internal/live"
 	"github.com/linkstream/linkstream/services/analytics/internal/query"
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
@@ -43,6 +45,17 @@ type fixture struct {
 	handler     http.Handler
 	conn        driver.Conn
 	mine, other uuid.UUID
+	unread      bool // not all links have been read
+	live        *live.Hub
+	dsn         string
+	log         *slog.Logger
+}
+
+func (f *fixture) links(context.Context) error {
+	if f.unread {
+		return errors.New("unread")
+	}
+	return nil
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -57,7 +70,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	f := &fixture{t: t, conn: conn, mine: uuid.New(), other: uuid.New()}
+	f := &fixture{t: t, conn: conn, mine: uuid.New(), other: uuid.New(), dsn: dsn, log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	f.handler = f.serve(dsn)
 	return f
 }
@@ -69,7 +82,6 @@ func (f *fixture) serve(dsn string) http.Handler {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(func() { _ = store.Close() })
-	log := slog.New(slog.NewTextHandler(f.t.Output(), nil))
 	reader := []access.Scope{access.AnalyticsRead}
 	auth := tokens{
 		"mine":    {WorkspaceID: f.mine, Scopes: reader},
@@ -78,8 +90,8 @@ func (f *fixture) serve(dsn string) http.Handler {
 		"noscope": {WorkspaceID: f.mine, Scopes: []access.Scope{access.LinksRead, access.LinksWrite}},
 	}
 	mux := http.NewServeMux()
-	Register(httpapi.New(mux, Title, Version, auth, log), store, now, log)
-	return httpapi.Middleware(mux, prometheus.NewRegistry(), log)
+	Register(httpapi.New(mux, Title, Version, auth, f.log), Sources{Clicks: store, Links: f.links, Live: f.live}, now, f.log)
+	return httpapi.Middleware(mux, prometheus.NewRegistry(), f.log)
 }
 
 // click is one row; what is left out is a click of visitor 0 in the fixture's workspace.
@@ -115,7 +127,7 @@ func (f *fixture) insert(clicks ...click) {
 		if c.status == 0 {
 			c.status = 302
 		}
-		if err := batch.Append(at, uuid.New(), c.workspace, c.link, c.host, c.status, c.edgeRegion, c.visitor, c.bot,
+		if err := batch.Append(at, uuid.New(), c.workspace, c.link, c.host, c.status, c.edgeRegion, c.visitor+uint64(at.Unix()/86400)*1000, c.bot,
 			c.country, c.device, c.browser, c.language, c.referrer, c.source); err != nil {
 			f.t.Fatal(err)
 		}

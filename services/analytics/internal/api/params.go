@@ -17,70 +17,122 @@ import (
 )
 
 const (
-	// defaultDays is the period when none is given: a week, today included.
-	defaultDays = 7
 	// maxValue bounds the value of a filter, in bytes: no stored one is longer.
 	maxValue = 2048
-	// The years in which clicks are accepted: the table begins and ends there too.
-	earliestYear, latestYear = 2000, 2099
+	// maxValues bounds the values of one filter: a page of links.
+	maxValues = 100
+	// not is put before a filter's name to turn it round.
+	not = "not_"
 )
 
-// Params is what every call takes. The values are read from the raw query, where
-// a filter that is given and empty (the unknown value) can be told from one that
-// is not given; the fields are what the OpenAPI document shows.
-type Params struct {
-	From   string `query:"from" doc:"An instant (RFC 3339), included, or a day (2006-01-02) of tz. Default: the week that ends with to" example:"2026-11-24"`
-	To     string `query:"to" doc:"An instant (RFC 3339), not included, or a day (2006-01-02) of tz, included. Default: today" example:"2026-11-30"`
-	TZ     string `query:"tz" doc:"IANA time zone in which days and hours are cut. Default: UTC" example:"Europe/Berlin"`
-	LinkID string `query:"link_id" doc:"Only clicks of this link" example:"019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00"`
-	Domain string `query:"domain" doc:"Only clicks of links on this host" example:"go.example.com"`
-	Tag    string `query:"tag" doc:"Not supported yet: answered with 422"`
-	Bots   string `query:"bots" enum:"exclude,include,only" default:"exclude" doc:"Which clicks count as clicks: those of people, all, or those of bots"`
-
-	Link        string `query:"link" doc:"The same as link_id"`
-	Country     string `query:"country" doc:"Only this value; an empty one is the unknown. So with every filter"`
-	Region      string `query:"region"`
-	City        string `query:"city"`
-	Continent   string `query:"continent"`
-	Device      string `query:"device" example:"mobile"`
-	OS          string `query:"os" example:"iOS"`
-	Browser     string `query:"browser" example:"Safari"`
-	Language    string `query:"language" example:"de"`
-	Referrer    string `query:"referrer" doc:"Host of the referring page; empty for direct visits" example:"news.example.com"`
-	UTMSource   string `query:"utm_source"`
-	UTMMedium   string `query:"utm_medium"`
-	UTMCampaign string `query:"utm_campaign"`
-	UTMTerm     string `query:"utm_term"`
-	UTMContent  string `query:"utm_content"`
-	EdgeRegion  string `query:"edge_region" example:"fra"`
-	Status      string `query:"status" example:"302"`
-	Bot         string `query:"bot" doc:"true or false"`
+// FilterParams say which clicks are asked about. The filters themselves are read from
+// the raw query, where one that is given and empty (the unknown value) can be told
+// from one that is not given; filterParams is what the OpenAPI document shows of them.
+type FilterParams struct {
+	Bots string `query:"bots" enum:"exclude,include,only" default:"exclude" doc:"Which clicks count as clicks: those of people, all, or those of bots"`
 
 	raw url.Values
 }
 
-// Resolve implements huma.Resolver: it keeps the raw query.
-func (c *Params) Resolve(ctx huma.Context) []error {
+// Resolve implements huma.Resolver: it keeps the raw query, and refuses parameters
+// that the operation does not have.
+func (f *FilterParams) Resolve(ctx huma.Context) []error {
 	u := ctx.URL()
-	c.raw = u.Query()
-	return nil
+	f.raw = u.Query()
+	known := map[string]bool{}
+	for _, p := range ctx.Operation().Parameters {
+		known[p.Name] = true
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(f.raw)) {
+		if !known[name] {
+			errs = append(errs, &huma.ErrorDetail{Location: "query." + name, Message: "unknown query parameter"})
+		}
+	}
+	return errs
 }
 
-// filters names the filters and what they filter by.
-func filters() map[string]query.Dimension {
-	out := map[string]query.Dimension{"link_id": query.Link, "domain": query.Domain}
-	for _, d := range dimensions() {
-		out[string(d)] = d
+// filterParams are the filters as parameters of an operation: each dimension by its
+// name and, to leave its values out, by its name with not_ before it.
+func filterParams(dimensions ...query.Dimension) []*huma.Param {
+	explode := true
+	var out []*huma.Param
+	add := func(name, doc string, example any) {
+		limit := maxValues
+		out = append(out, &huma.Param{
+			Name: name, In: "query", Explode: &explode, Style: "form", Description: doc,
+			Schema: &huma.Schema{Type: huma.TypeArray, MaxItems: &limit, Items: &huma.Schema{Type: huma.TypeString}}, Example: example,
+		})
+	}
+	for _, d := range dimensions {
+		doc, example := describe(d)
+		add(parameterName(d), "Only clicks of "+doc+". Given more than once: of one of these; an empty value is the unknown one", example)
+		add(not+parameterName(d), "Without clicks of "+doc, nil)
+		if other := alias(d); other != "" {
+			add(other, "The same as "+parameterName(d), nil)
+		}
 	}
 	return out
 }
 
-// dimensions lists what a breakdown can be by, in the order of the documentation.
-func dimensions() []query.Dimension {
-	return []query.Dimension{
-		query.Link, query.Country, query.Region, query.City, query.Continent, query.Device, query.OS, query.Browser,
-		query.Language, query.Referrer, query.UTMSource, query.UTMMedium, query.UTMCampaign, query.UTMTerm,
-		query.UTMContent, query.EdgeRegion, query.Status, query.Bot,
+// parameterName is the dimension's name as a filter.
+func parameterName(d query.Dimension) string {
+	if d == query.Link {
+		return "link_id"
+	}
+	return string(d)
+}
+
+// describe says what the values of a dimension are.
+func describe(d query.Dimension) (doc string, example any) {
+	one := func(v string) any { return []string{v} }
+	switch d {
+	case query.Link:
+		return "this link (an id)", one("019ad4b5-7c1e-7d3a-9c64-0d4f3a2b1c00")
+	case query.Domain:
+		return "links on this host", one("go.example.com")
+	case query.Tag:
+		return "links that have this tag now", one("spring")
+	case query.Country:
+		return "this country (ISO 3166-1, two letters)", one("DE")
+	case query.Region:
+		return "this region (its name)", nil
+	case query.City:
+		return "this city (its name)", nil
+	case query.Continent:
+		return "this continent (AF, AN, AS, EU, NA, OC, SA)", one("EU")
+	case query.Device:
+		return "this kind of device", one("mobile")
+	case query.OS:
+		return "this operating system", one("iOS")
+	case query.Browser:
+		return "this browser", one("Safari")
+	case query.Language:
+		return "this language (the browser's first)", one("de")
+	case query.Referrer:
+		return "this referring host; the empty one is direct visits", one("news.example.com")
+	case query.ReferrerSource:
+		return "this referring site by its name", one("Google")
+	case query.ReferrerMedium:
+		return "this kind of referring site (search, social, email, paid, ai, referral)", one("search")
+	case query.UTMSource, query.UTMMedium, query.UTMCampaign, query.UTMTerm, query.UTMContent:
+		return "this " + string(d), nil
+	case query.EdgeRegion:
+		return "the edges of this region", one("fra")
+	case query.Status:
+		return "this HTTP status", one("302")
+	case query.Variant:
+		return "this variant of the link, from 1; 0 is none", nil
+	case query.Rule:
+		return "this rule of the link, from 1; 0 is none", nil
+	case query.Source:
+		return "this way to the link (qr for its QR code)", nil
+	case query.Bot:
+		return "bots (true) or people (false)", nil
+	case query.BotKind:
+		return "this kind of bot", nil
+	default:
+		panic("unknown dimension " + string(d))
 	}
 }
 
@@ -91,40 +143,68 @@ func (m *mistakes) add(name, code, detail string) {
 	*m = append(*m, httpapi.FieldError{Field: "query." + name, Code: code, Detail: detail})
 }
 
+// err is the problem that names every mistake, or nil.
+func (m *mistakes) err() error {
+	if len(*m) == 0 {
+		return nil
+	}
+	return httpapi.Invalid(*m...)
+}
+
 // question turns the parameters into a question about the workspace, or into a
 // problem that names every one that is wrong.
-func (c *Params) question(workspace uuid.UUID, now time.Time) (*query.Question, error) {
+func question(workspace uuid.UUID, p *PeriodParams, f *FilterParams, now time.Time) (*query.Question, error) {
 	var wrong mistakes
-	if c.raw.Has("tag") {
-		wrong.add("tag", "not_supported", "Clicks cannot be filtered by tag yet.")
+	q := &query.Question{Workspace: workspace, Bots: query.Bots(f.Bots)}
+	if p != nil {
+		q.Period = p.period(now, &wrong)
 	}
-	q := &query.Question{
-		Workspace: workspace,
-		Bots:      query.Bots(c.Bots),
-		Period:    c.period(now, &wrong),
-		Filters:   c.filters(&wrong),
-	}
-	if len(wrong) > 0 {
-		return nil, httpapi.Invalid(wrong...)
+	q.Filters = f.filters(&wrong)
+	if err := wrong.err(); err != nil {
+		return nil, err
 	}
 	return q, nil
 }
 
-func (c *Params) filters(wrong *mistakes) []query.Filter {
-	known := filters()
+func (f *FilterParams) filters(wrong *mistakes) []query.Filter {
 	var out []query.Filter
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		if !c.raw.Has(name) {
-			continue
+	for _, d := range query.Dimensions() {
+		for _, name := range []string{parameterName(d), not + parameterName(d), alias(d)} {
+			if filter, ok := f.filter(d, name, wrong); ok {
+				out = append(out, filter)
+			}
 		}
-		value, complaint := filterValue(known[name], c.raw.Get(name))
-		if complaint != "" {
-			wrong.add(name, "invalid", complaint)
-			continue
-		}
-		out = append(out, query.Filter{Dimension: known[name], Value: value})
 	}
 	return out
+}
+
+// alias is another name of a filter: a breakdown is by link.
+func alias(d query.Dimension) string {
+	if d == query.Link {
+		return "link"
+	}
+	return ""
+}
+
+func (f *FilterParams) filter(d query.Dimension, name string, wrong *mistakes) (query.Filter, bool) {
+	given, ok := f.raw[name]
+	if !ok {
+		return query.Filter{}, false
+	}
+	if len(given) > maxValues {
+		wrong.add(name, "too_many", "It takes "+strconv.Itoa(maxValues)+" values at most.")
+		return query.Filter{}, false
+	}
+	filter := query.Filter{Dimension: d, Not: strings.HasPrefix(name, not)}
+	for _, v := range given {
+		value, complaint := filterValue(d, v)
+		if complaint != "" {
+			wrong.add(name, "invalid", complaint)
+			return query.Filter{}, false
+		}
+		filter.Values = append(filter.Values, value)
+	}
+	return filter, true
 }
 
 // filterValue brings a value into the form in which it is compared, or says what
@@ -146,6 +226,12 @@ func filterValue(d query.Dimension, value string) (compared, complaint string) {
 			return "", "It is no HTTP status, for instance 302."
 		}
 		return strconv.FormatUint(n, 10), ""
+	case query.Variant, query.Rule:
+		n, err := strconv.ParseUint(value, 10, 8)
+		if err != nil {
+			return "", "It is no number from 0 to 255."
+		}
+		return strconv.FormatUint(n, 10), ""
 	case query.Bot:
 		if value != "true" && value != "false" {
 			return "", "It must be true or false."
@@ -156,78 +242,4 @@ func filterValue(d query.Dimension, value string) (compared, complaint string) {
 	default: // compared as it is
 		return value, ""
 	}
-}
-
-// moment is one end of a period: an instant or a day.
-type moment struct {
-	instant time.Time
-	date    query.Date
-	isDate  bool
-}
-
-func parseMoment(name, value string, wrong *mistakes) (moment, bool) {
-	if t, err := time.Parse(time.DateOnly, value); err == nil {
-		return moment{date: query.DateOf(t), isDate: true}, true
-	}
-	// A + that was not escaped arrives as a space.
-	t, err := time.Parse(time.RFC3339, strings.Replace(value, " ", "+", 1))
-	if err != nil {
-		wrong.add(name, "invalid", "It is neither an instant (2026-11-30T10:00:00Z) nor a day (2026-11-30).")
-		return moment{}, false
-	}
-	return moment{instant: t}, true
-}
-
-// period reads from, to and tz.
-func (c *Params) period(now time.Time, wrong *mistakes) query.Period {
-	zone := time.UTC
-	if c.TZ != "" {
-		var err error
-		// "Local" would be the zone of this process.
-		if zone, err = time.LoadLocation(c.TZ); err != nil || c.TZ == "Local" {
-			wrong.add("tz", "unknown_timezone", "It is no IANA time zone, for instance Europe/Berlin.")
-			zone = time.UTC
-		}
-	}
-	to := moment{date: query.DateOf(now.In(zone)), isDate: true}
-	ok := true
-	if c.To != "" {
-		to, ok = parseMoment("to", c.To, wrong)
-	}
-	from := moment{date: to.date.Add(1 - defaultDays), isDate: true}
-	if !to.isDate {
-		from = moment{instant: to.instant.In(zone).AddDate(0, 0, -defaultDays)}
-	}
-	if c.From != "" {
-		var fromOK bool
-		from, fromOK = parseMoment("from", c.From, wrong)
-		ok = ok && fromOK
-	}
-	if !ok {
-		return query.Period{}
-	}
-	p := between(from, to, zone)
-	switch {
-	case !p.From.Before(p.To):
-		wrong.add("from", "not_before_to", "It must be before to.")
-	case p.From.UTC().Year() < earliestYear:
-		wrong.add("from", "out_of_range", "It must not be before the year 2000.")
-	case p.To.UTC().Add(-1).Year() > latestYear:
-		wrong.add("to", "out_of_range", "It must not be after the year 2099.")
-	}
-	return p
-}
-
-func between(from, to moment, zone *time.Location) query.Period {
-	if from.isDate && to.isDate {
-		return query.Days(from.date, to.date, zone)
-	}
-	p := query.Period{From: from.instant, To: to.instant, Zone: zone}
-	if from.isDate {
-		p.From = from.date.Start(zone)
-	}
-	if to.isDate {
-		p.To = to.date.Add(1).Start(zone)
-	}
-	return p
 }

@@ -162,3 +162,43 @@ func TestPreviousPeriod(t *testing.T) {
 	at := time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC)
 	check(Period{From: at, To: at.Add(90 * time.Minute), Zone: time.UTC}, "2026-10-24T22:30:00Z", "2026-10-25T00:00:00Z")
 }
+
+// The series beside a series has as many buckets, in order, within its own period.
+func TestAlignedBuckets(t *testing.T) {
+	check := func(p Period, i Interval, want ...string) {
+		t.Helper()
+		starts, err := Buckets(p, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, got := Aligned(p, starts)
+		if before != p.Previous() || len(got) != len(starts) {
+			t.Errorf("%v: %d buckets for %d, in %v", p, len(got), len(starts), before)
+		}
+		var text []string
+		for n, b := range got {
+			text = append(text, b.UTC().Format("01-02T15:04"))
+			if n > 0 && (b.Before(got[n-1]) || b.Before(before.From) || b.After(before.To)) {
+				t.Errorf("%v: bucket %d starts at %v, the one before at %v", p, n, b, got[n-1])
+			}
+		}
+		if want != nil && !slices.Equal(text, want) {
+			t.Errorf("%s buckets before %v are %v, want %v", i, p.From, text, want)
+		}
+	}
+	check(day(t, "UTC", "2026-11-29", "2026-11-30"), Day, "11-27T00:00", "11-28T00:00")
+	// Over the change of clocks the days begin by the clock on the wall.
+	check(day(t, "Europe/Berlin", "2026-10-25", "2026-10-27"), Day, "10-21T22:00", "10-22T22:00", "10-23T22:00")
+	check(day(t, "Europe/Berlin", "2026-10-26", "2026-10-28"), Day, "10-22T22:00", "10-23T22:00", "10-24T22:00")
+	check(day(t, "UTC", "2026-11-25", "2026-12-08"), Week, "11-09T00:00", "11-16T00:00", "11-23T00:00")
+	check(day(t, "UTC", "2026-11-15", "2026-12-14"), Month, "10-02T00:00", "11-01T00:00")
+	// The hour that is twice has one counterpart and an empty one; the one that is left out
+	// lends its own to the hour before.
+	for _, date := range []string{"2026-10-25", "2026-03-29", "2026-10-26", "2026-03-30"} {
+		check(day(t, "Europe/Berlin", date, date), Hour)
+		check(day(t, "Australia/Lord_Howe", date, date), Minute)
+	}
+	at := time.Date(2026, 11, 30, 10, 30, 0, 0, time.UTC)
+	check(Period{From: at, To: at.Add(90 * time.Minute), Zone: time.UTC}, Hour, "11-30T08:30", "11-30T09:30")
+	check(Period{From: at, To: at.Add(3 * time.Minute), Zone: time.UTC}, Minute, "11-30T10:27", "11-30T10:28", "11-30T10:29")
+}

@@ -62,7 +62,8 @@ func (c *ClickHouse) Ready(ctx context.Context) error {
 
 // Summary returns the counts of the whole period.
 func (c *ClickHouse) Summary(ctx context.Context, q *Question) (Counts, error) {
-	s := q.statement("", grouping{}, nil)
+	s := &sql{}
+	q.writeCounts(s, "", nil, nil)
 	var out Counts
 	err := c.each(ctx, s, func(rows driver.Rows) error {
 		return rows.Scan(&out.Clicks, &out.UniqueVisitors, &out.BotClicks)
@@ -70,104 +71,15 @@ func (c *ClickHouse) Summary(ctx context.Context, q *Question) (Counts, error) {
 	return out, err
 }
 
-// Bucket is one bucket of a time series.
-type Bucket struct {
-	T time.Time `json:"t" doc:"When the bucket starts"`
-	Counts
-}
-
-// Series returns the counts of every interval in the period. It returns
-// ErrTooManyBuckets when there are more than MaxBuckets.
-func (c *ClickHouse) Series(ctx context.Context, q *Question, i Interval) ([]Bucket, error) {
-	starts, err := Buckets(q.Period, i)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Bucket, len(starts))
-	bounds := make([]uint32, len(starts))
-	at := make(map[uint32]int, len(starts))
-	for n, t := range starts {
-		out[n].T = t.UTC()
-		bounds[n] = uint32(t.Unix())
-		at[bounds[n]] = n
-	}
-	if len(out) == 0 {
-		return out, nil
-	}
-	// The buckets are cut by Go's time zones alone: ClickHouse, which has a zone
-	// table of its own, only looks up between which bounds a click lies.
-	const down = ", {bounds:Array(UInt32)})"
-	s := q.statement("", grouping{"roundDown(toUnixTimestamp(hour)" + down, "roundDown(toUnixTimestamp(ts)" + down}, bounds)
-	s.bind("bounds", bounds)
-	s.text.WriteString(" GROUP BY grouped")
-	err = c.each(ctx, s, func(rows driver.Rows) error {
-		var bound uint32
-		var counts Counts
-		if err := rows.Scan(&bound, &counts.Clicks, &counts.UniqueVisitors, &counts.BotClicks); err != nil {
-			return err
-		}
-		n, ok := at[bound]
-		if !ok {
-			return fmt.Errorf("the answer has a bucket at %d, which was not asked for", bound)
-		}
-		out[n].Counts = counts
-		return nil
-	})
-	return out, err
-}
-
-// Group is one value of a dimension.
-type Group struct {
-	Value string `json:"value" doc:"The value; empty when it is unknown"`
-	Counts
-}
-
-// Breakdown returns the values of a dimension with the most clicks first, at most
-// limit of them. Values without a click that counts are left out.
-func (c *ClickHouse) Breakdown(ctx context.Context, q *Question, by Dimension, limit int) ([]Group, error) {
-	g := grouping{raw: by.text()}
-	if r := q.rollup(by); r != nil {
-		g.rollup = r.group
-	}
-	s := q.statement(by, g, nil)
-	s.text.WriteString(" GROUP BY grouped HAVING counted_clicks > 0 ORDER BY counted_clicks DESC, grouped LIMIT {rows:UInt32}")
-	s.bind("rows", limit)
-	out := []Group{}
-	err := c.each(ctx, s, func(rows driver.Rows) error {
-		var g Group
-		if err := rows.Scan(&g.Value, &g.Clicks, &g.UniqueVisitors, &g.BotClicks); err != nil {
-			return err
-		}
-		out = append(out, g)
-		return nil
-	})
-	return out, err
-}
-
-// statement selects the counts, from sums by the hour where they can tell.
-func (q *Question) statement(by Dimension, g grouping, bounds []uint32) *sql {
-	s := &sql{}
-	if r := q.rollup(by); r != nil && !q.exact {
-		if split, ok := splitHours(q.Period, bounds); ok {
-			q.selectRollup(s, r, g, split)
-			return s
-		}
-	}
-	q.selectCounts(s, g.raw)
-	q.where(s)
-	return s
-}
-
 // each runs a statement and calls scan for every row of the answer.
 func (c *ClickHouse) each(ctx context.Context, s *sql, scan func(driver.Rows) error) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+	rows, err := c.conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"readonly":           2, // nothing is written, whatever the text says
 		"max_execution_time": int(queryTimeout / time.Second),
 		"max_memory_usage":   maxMemory,
-	}))
-	rows, err := c.conn.Query(ctx, s.text.String(), s.values...)
+	})), s.text.String(), s.values...)
 	if err != nil {
 		return translate(err)
 	}

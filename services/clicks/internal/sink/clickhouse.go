@@ -9,8 +9,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
 	"github.com/linkstream/linkstream/services/internal/clickhouseconn"
+	"github.com/linkstream/linkstream/services/internal/enrich"
 )
 
 // MaxRows bounds a batch: what ClickHouse takes as one block by default.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
+	"github.com/linkstream/linkstream/services/internal/enrich"
 )
 
 func newClickHouse(t *testing.T) *ClickHouse {

@@ -6,7 +6,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
-	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
+	"github.com/linkstream/linkstream/services/internal/enrich"
 )
 
 // columns holds rows the way the driver wants them, one slice a column, so that

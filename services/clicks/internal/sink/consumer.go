@@ -27,7 +27,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
+	"github.com/linkstream/linkstream/services/internal/enrich"
 	"github.com/linkstream/linkstream/services/internal/outage"
 )
 

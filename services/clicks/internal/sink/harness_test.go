@@ -15,8 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/linkstream/linkstream/events"
-	"github.com/linkstream/linkstream/services/clicks/internal/enrich"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
+	"github.com/linkstream/linkstream/services/internal/enrich"
 	"github.com/linkstream/linkstream/services/internal/outage"
 )
 

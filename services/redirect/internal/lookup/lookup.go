@@ -61,6 +61,10 @@ const (
 
 	breakerFailures = 3
 	breakerOpen     = 500 * time.Millisecond
+	// insistFor is how long a link is asked for that must exist: longer than a breaker
+	// stays open. insistEvery is the pause between the questions.
+	insistFor   = breakerOpen + breakerOpen/2
+	insistEvery = 20 * time.Millisecond
 )
 
 // records is L2. The tests put a gate before the real one.
@@ -280,8 +284,37 @@ func (l *Lookup) miss(ctx context.Context, key string, h uint64, e *Entry) (*Ent
 		return got.entry, got.source, nil
 	case e != nil:
 		return l.secondBest(ctx, key, h, e)
+	case l.floors.at(h) > 0:
+		return l.insist(ctx, key, h)
 	default:
 		return nil, Origin, err
+	}
+}
+
+// insist asks again and again for a key that has been heard of: its link exists, what
+// L1 held of it must not be served, and whoever said so is back. Those who are asked may
+// still count as away, because a breaker lets one question through at a time, and at
+// first none. For as long as that lasts a visitor had better wait than be turned away.
+func (l *Lookup) insist(ctx context.Context, key string, h uint64) (*Entry, Source, error) {
+	end := time.NewTimer(insistFor)
+	defer end.Stop()
+	again := time.NewTicker(insistEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, Origin, ErrUnavailable
+		case <-end.C:
+			return nil, Origin, ErrUnavailable
+		case <-again.C:
+		}
+		got, err := l.settle(h, impatience{}, func() *flight {
+			fl, _ := l.flights.join(ctx, key, func(ctx context.Context) (found, error) { return l.fill(ctx, key, h) })
+			return fl
+		})
+		if err == nil {
+			return got.entry, got.source, nil
+		}
 	}
 }
 

@@ -1,7 +1,10 @@
 package lookup_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,6 +104,35 @@ func TestTheEndOfAnOutageIsNoticedWithoutVisitors(t *testing.T) {
 	if e, source, err := w.find(t, "a"); err != nil || e.Destination != "https://new.test/" {
 		t.Errorf("it leads to %q by %v, %v", e.Destination, source, err)
 	}
+}
+
+// The first edit after an outage is heard of while the breakers are still open: what L1
+// holds must not be served, and whoever comes is not turned away.
+//
+// Guards I11.
+func TestNobodyIsTurnedAwayFromALinkThatIsEditedRightAfterAnOutage(t *testing.T) {
+	w := newWorld(t)
+	w.put(t, "a", 1, "https://old.test/")
+	w.becomesHit(t, "a", "https://old.test/")
+	w.origin.SetDown(true)
+	w.redis.Pause()
+	for i := range 8 { // of whom nobody knows anything: each asks everybody
+		if _, _, err := w.find(t, fmt.Sprint("unknown-", i)); !errors.Is(err, lookup.ErrUnavailable) {
+			t.Errorf("%v, want ErrUnavailable", err)
+		}
+	}
+	w.redis.Resume()
+	w.put(t, "a", 2, "https://new.test/")
+	w.announce(t, "a", 2)
+	var visitors sync.WaitGroup
+	for range 20 { // a breaker that tries again lets one through
+		visitors.Go(func() {
+			if e, source, err := w.find(t, "a"); err != nil || e.Destination != "https://new.test/" {
+				t.Errorf("it leads to %q by %v, %v", e.Destination, source, err)
+			}
+		})
+	}
+	visitors.Wait()
 }
 
 // What is changed during a fill is announced at its end, which may be minutes away.

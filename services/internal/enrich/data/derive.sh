@@ -12,4 +12,4 @@ cd "$work"
 mkdir crawlers referrers
 tar -xzf "$(npm pack --silent "$CRAWLERS")" -C crawlers
 tar -xzf "$(npm pack --silent "$REFERRERS")" -C referrers
-node "$here/derive.mjs" crawlers/package/crawler-user-agents.json referrers/package/lib/referrers.json "$here" "$here/../../../../internal/agent"
+node "$here/derive.mjs" crawlers/package/crawler-user-agents.json referrers/package/lib/referrers.json "$here" "$here/../../agent"

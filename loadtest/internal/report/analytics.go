@@ -1,0 +1,68 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// PanelP95 is what every panel of the dashboard promises, in milliseconds on two cores.
+const PanelP95 = 100
+
+// Analytics is what the scenario of that name measured.
+type Analytics struct {
+	Stamp
+	Clicks       int     `json:"clicks"`
+	FillSeconds  float64 `json:"fill_seconds"`
+	MergeSeconds float64 `json:"merge_seconds"` // until no merge ran any more
+	Tables       []Table `json:"tables"`
+	Panels       []Panel `json:"panels"`
+}
+
+// Table is a table's size, projections included.
+type Table struct {
+	Name          string  `json:"name"`
+	Bytes         int64   `json:"bytes"`
+	Rows          int64   `json:"rows"`
+	Parts         int64   `json:"parts"`
+	BytesPerClick float64 `json:"bytes_per_click"`
+}
+
+// Panel is one question of the dashboard, in milliseconds over HTTP.
+type Panel struct {
+	Name string  `json:"name"`
+	Path string  `json:"path"`
+	P50  float64 `json:"p50_ms"`
+	P95  float64 `json:"p95_ms"`
+	Max  float64 `json:"max_ms"`
+}
+
+// Verdict is nil when every promise held.
+func (r *Analytics) Verdict() error {
+	var errs []error
+	for _, p := range r.Panels {
+		if p.P95 >= PanelP95 {
+			errs = append(errs, fmt.Errorf("%s: p95 %.1f ms, promised are %d", p.Name, p.P95, PanelP95))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Write prints a summary and writes the report into folder.
+func (r *Analytics) Write(folder string, stdout io.Writer) error {
+	fmt.Fprintf(stdout, "\n  %d clicks made in %.0f s, merged in %.0f s\n", r.Clicks, r.FillSeconds, r.MergeSeconds)
+	sum := 0.0
+	for _, t := range r.Tables {
+		sum += t.BytesPerClick
+		fmt.Fprintf(stdout, "  %-18s %7.2f bytes a click   %10d rows   %d parts\n", t.Name, t.BytesPerClick, t.Rows, t.Parts)
+	}
+	fmt.Fprintf(stdout, "  %-18s %7.2f bytes a click\n", "together", sum)
+	slowest := slices.MaxFunc(r.Panels, func(a, b Panel) int { return int(a.P95*1000) - int(b.P95*1000) })
+	fmt.Fprintf(stdout, "\n  %d panels, the slowest: %s, p50 %.1f ms, p95 %.1f ms\n", len(r.Panels), slowest.Name, slowest.P50, slowest.P95)
+	path, err := r.save(folder, r)
+	if err == nil {
+		fmt.Fprintln(stdout, "\n  report:", path+".json")
+	}
+	return err
+}
