@@ -105,7 +105,7 @@ func TestEveryServiceOfThePlanIsThereWithItsSettings(t *testing.T) {
 			}
 		}
 		for name, service := range project.Services {
-			if ours(service) && !names[name] && !slices.Contains([]string{"migrate", "canary"}, name) {
+			if ours(service) && !names[name] && !slices.Contains([]string{"migrate", "places", "canary"}, name) {
 				t.Errorf("%s has %s, which the plan does not know", file, name)
 			}
 		}

@@ -185,7 +185,7 @@ func TestPodsMayDoNothingTheyNeedNot(t *testing.T) {
 			if p == nil || p.RunAsNonRoot == nil || !*p.RunAsNonRoot || p.RunAsUser == nil || *p.RunAsUser == 0 || p.SeccompProfile == nil || p.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 				t.Errorf("%s: %s may run as root, or call anything", overlay, name)
 			}
-			for _, c := range spec.Containers {
+			for _, c := range append(slices.Clone(spec.Containers), spec.InitContainers...) {
 				s := c.SecurityContext
 				if s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || s.Capabilities == nil || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) {
 					t.Errorf("%s: %s may become more than it is", overlay, name)
@@ -199,7 +199,7 @@ func TestPodsMayDoNothingTheyNeedNot(t *testing.T) {
 				if c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
 					t.Errorf("%s: %s has no limit of memory, or asks for no processor", overlay, name)
 				}
-				if w.kind != "Job" && c.ReadinessProbe == nil {
+				if w.kind != "Job" && c.Name != "places" && c.ReadinessProbe == nil {
 					t.Errorf("%s: nobody asks %s how it is", overlay, name)
 				}
 			}
@@ -219,6 +219,10 @@ func TestWhatIsNamedIsThere(t *testing.T) {
 	for overlay := range overlays {
 		b := build(t, overlay)
 		for name, w := range b.workloads {
+			reads := setting(w.pod.Spec.Containers[0], "LINKSTREAM_GEO_COUNTRY_FILE") != nil
+			if has := len(w.pod.Spec.InitContainers) == 1; reads != has {
+				t.Errorf("%s: %s reads the file of countries: %v; it has it: %v", overlay, name, reads, has)
+			}
 			for _, e := range w.pod.Spec.Containers[0].Env {
 				checkSetting(t, overlay+": "+name, b, e, string(readme))
 			}
