@@ -110,6 +110,8 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	toWebhooks := sessions.Bearer(gateway.New("webhooks", webhooks, log))
 
 	mux := http.NewServeMux()
+	mux.Handle("/v1/imports", sessions.Bearer(gateway.New("links", links, log).Uploads()))
+	mux.Handle("/v1/imports/", toLinks)
 	for _, thing := range []string{"links", "domains", "keys", "users"} {
 		mux.Handle("/v1/"+thing, toLinks)
 		mux.Handle("/v1/"+thing+"/", toLinks)

@@ -2,12 +2,13 @@
 //
 // It promises that a request arrives as it was sent, with one request id for the
 // whole way, and that a service which is away gives a problem, not a blank page.
-// It refuses bodies over MaxBodyBytes, and to pass cookies on.
+// It refuses bodies over MaxBodyBytes, or MaxUploadBytes where files are taken, and to pass cookies on.
 package gateway
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,6 +22,13 @@ import (
 // MaxBodyBytes fits the largest call, 1,000 links at once with destinations of
 // 8,000 bytes each.
 const MaxBodyBytes = 16 << 20
+
+// MaxUploadBytes fits the largest file of links, 100 MiB, and the form around it. It may
+// take uploadTimeout to arrive.
+const (
+	MaxUploadBytes = 101 << 20
+	uploadTimeout  = 10 * time.Minute
+)
 
 // Limits towards the services. Only the wait for the first byte is limited:
 // exports and event streams go on for as long as they go on.
@@ -57,11 +65,25 @@ func New(name string, target *url.URL, log *slog.Logger) *Gateway {
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength > MaxBodyBytes {
-		httpapi.Write(r.Context(), w, tooLarge())
+	g.forward(w, r, MaxBodyBytes)
+}
+
+// Uploads forwards files, too: bodies of up to MaxUploadBytes that come slowly.
+func (g *Gateway) Uploads() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout)) // the server's own limit is behind it
+		}
+		g.forward(w, r, MaxUploadBytes)
+	})
+}
+
+func (g *Gateway) forward(w http.ResponseWriter, r *http.Request, limit int64) {
+	if r.ContentLength > limit {
+		httpapi.Write(r.Context(), w, tooLarge(limit))
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, MaxBodyBytes)
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	g.proxy.ServeHTTP(w, r)
 }
 
@@ -105,7 +127,7 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return // the caller hung up; there is nobody to answer and nothing to log
 	case errors.As(err, &large):
-		httpapi.Write(ctx, w, tooLarge())
+		httpapi.Write(ctx, w, tooLarge(large.Limit))
 		return
 	case errors.As(err, &network) && network.Op == "dial", errors.As(err, &timeout) && timeout.Timeout():
 		w.Header().Set("Retry-After", "1")
@@ -115,6 +137,6 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	httpapi.Write(ctx, w, problem)
 }
 
-func tooLarge() *httpapi.Problem {
-	return httpapi.NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", "The body is larger than 16 MiB.")
+func tooLarge(limit int64) *httpapi.Problem {
+	return httpapi.NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", fmt.Sprintf("The body is larger than %d MiB.", limit>>20))
 }

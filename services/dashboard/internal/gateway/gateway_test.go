@@ -29,6 +29,7 @@ func inFront(t *testing.T, service string, settle func(*httptest.Server)) string
 	mux := http.NewServeMux()
 	mux.Handle("/v1/links", New("links", target, slog.New(slog.DiscardHandler)))
 	mux.Handle("/v1/links/", New("links", target, slog.New(slog.DiscardHandler)))
+	mux.Handle("/v1/imports", New("links", target, slog.New(slog.DiscardHandler)).Uploads())
 	server := httptest.NewUnstartedServer(httpapi.Middleware(mux, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)))
 	if settle != nil {
 		settle(server)
@@ -165,6 +166,9 @@ func TestLargeBodiesAreRefused(t *testing.T) {
 	check("announced", bytes.NewReader(append(largest, 'x')), 413)
 	// A reader of unknown length is sent in chunks.
 	check("in chunks", io.MultiReader(bytes.NewReader(largest), strings.NewReader("x")), 413)
+	if got := send(t, http.MethodPost, front+"/v1/imports", bytes.NewReader(append(largest, 'x')), nil); got.StatusCode != http.StatusNoContent {
+		t.Errorf("a file larger than other bodies: %d", got.StatusCode)
+	}
 }
 
 // An event stream arrives piece by piece, and goes on for longer than a request may take

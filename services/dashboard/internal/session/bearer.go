@@ -1,6 +1,7 @@
 package session
 
 import (
+	"mime"
 	"net/http"
 
 	"github.com/linkstream/linkstream/services/internal/httpapi"
@@ -8,8 +9,8 @@ import (
 
 // Bearer wraps the API: a request that has the cookie and no Authorization of its
 // own goes on with the cookie's token as its bearer. A request that changes
-// something with it must come from our own pages, and bring JSON if it brings
-// anything, so that no foreign form can send it.
+// something with it must come from our own pages, and bring JSON or a file of a kind
+// that no form sends if it brings anything, so that no foreign form can send it.
 func (h *Handler) Bearer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, ok := tokenOf(r)
@@ -18,7 +19,7 @@ func (h *Handler) Bearer(next http.Handler) http.Handler {
 				httpapi.Write(r.Context(), w, crossOrigin())
 				return
 			}
-			if r.ContentLength != 0 && !isJSON(r) {
+			if r.ContentLength != 0 && !isJSON(r) && !isFile(r) {
 				httpapi.Write(r.Context(), w, notJSON())
 				return
 			}
@@ -27,4 +28,11 @@ func (h *Handler) Bearer(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isFile says whether a body is of a type that a browser sends to its own origin only,
+// unless that allows it: no form can name one of them.
+func isFile(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && (kind == "text/csv" || kind == "application/x-ndjson" || kind == "application/octet-stream")
 }

@@ -258,6 +258,9 @@ func TestCookieBecomesABearer(t *testing.T) {
 	check("old browser, foreign page", post, "{}", h{"Cookie": cookie, "Origin": "http://evil.test"}, 403, "")
 	check("old browser, own page", post, "{}", h{"Cookie": cookie, "Origin": "http://example.com"}, 204, "Bearer "+token)
 	check("form", post, "a=b", h{"Cookie": cookie, "Content-Type": "text/plain"}, 415, "")
+	check("own page sends a file", post, "a,b", h{"Cookie": cookie, "Content-Type": "text/csv; charset=utf-8", "Sec-Fetch-Site": "same-origin"}, 204, "Bearer "+token)
+	check("foreign page sends a file", post, "a,b", h{"Cookie": cookie, "Content-Type": "text/csv", "Sec-Fetch-Site": "cross-site"}, 403, "")
+	check("form with a file", post, "a=b", h{"Cookie": cookie, "Content-Type": "multipart/form-data; boundary=a"}, 415, "")
 	check("key from anywhere", post, "{}", h{"Authorization": "Bearer ls_key_1", "Sec-Fetch-Site": "cross-site"}, 204, "Bearer ls_key_1")
 }
 

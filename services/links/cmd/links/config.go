@@ -15,7 +15,7 @@ import (
 
 const about = `links serves the links API, publishes every change, and answers edges and services.
 
-Commands: links (without a command it serves), links bootstrap (make the first workspace), links openapi (print the API's document).`
+Commands: links (without a command it serves), links bootstrap (make the first workspace), links import and links export (files, over the API), links openapi (print the API's document).`
 
 type settings struct {
 	LogLevel         string        `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`

@@ -3,6 +3,8 @@
 //
 //	links             serves (settings: links --help)
 //	links bootstrap   makes the first workspace, user, domain and API key
+//	links import      makes links from a file, over the API
+//	links export      writes links to a file, over the API
 //	links openapi     prints the API's OpenAPI document
 package main
 
@@ -33,6 +35,10 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	switch {
 	case len(args) > 0 && args[0] == "bootstrap":
 		err = bootstrap(ctx, environ, args[1:], stdout)
+	case len(args) > 0 && args[0] == "import":
+		err = importFile(ctx, environ, args[1:], stdout)
+	case len(args) > 0 && args[0] == "export":
+		err = exportLinks(ctx, environ, args[1:], stdout)
 	case len(args) > 0 && args[0] == "openapi":
 		err = printOpenAPI(args[1:], stdout) //nolint:contextcheck // it registers handlers, which take their requests' contexts
 	default:

@@ -39,6 +39,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 	"github.com/linkstream/linkstream/services/links/internal/relay"
+	"github.com/linkstream/linkstream/services/links/internal/transfer"
 	"github.com/linkstream/linkstream/services/links/internal/unlock"
 )
 
@@ -126,11 +127,14 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	callers := access.Remember(accounts, func(token string) bool { return strings.HasPrefix(token, account.KeyPrefix) })
 	document := httpapi.New(mux, api.Title, api.Version, callers, log, httpapi.Limited(limits)) //nolint:contextcheck // its handlers take their requests' contexts
 	guard.Use(document)                                                                         //nolint:contextcheck // likewise
-	api.Register(document, store, locks, &link.Rules{Schemes: s.Schemes, LocalNames: s.LocalNames, LocalPorts: s.LocalPorts}, address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
+	rules := &link.Rules{Schemes: s.Schemes, LocalNames: s.LocalNames, LocalPorts: s.LocalPorts}
+	importer := transfer.New(store, rules, api.ReadLink(document), defaultDomain, transfer.Limits{Bytes: transfer.MaxBytes, Rows: transfer.MaxRows}, log)
+	api.Register(document, store, locks, rules, address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}, log)
 	api.RegisterEdges(document, edges, store, log)
 	api.RegisterDomains(document, store, log)
 	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
 	api.RegisterUsers(document, account.NewMembers(store, accounts), log)
+	api.RegisterImports(document, importer, log)
 
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "postgres", Ready: store.Ready},
@@ -160,6 +164,8 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		runner.Task{Name: "uses", Run: func(ctx context.Context) error { return accounts.RecordUses(ctx, log) }},
 		runner.Task{Name: "texts", Run: func(ctx context.Context) error { return readTexts(ctx, store, log) }},
 		runner.Task{Name: "idempotency", Run: guard.Run},
+		runner.Task{Name: "imports", Run: importer.Work},
+		runner.Task{Name: "old imports", Run: importer.Forget},
 		runner.Task{Name: "rpc", Run: rpcServer.Run},
 		runner.Task{Name: "api", Run: apiServer.Run},
 		runner.Task{Name: "readiness", Run: admin.Stopping},
@@ -220,6 +226,7 @@ func printOpenAPI(args []string, stdout io.Writer) error {
 	api.RegisterDomains(document, nil, quiet)
 	api.RegisterKeys(document, nil, quiet)
 	api.RegisterUsers(document, nil, quiet)
+	api.RegisterImports(document, nil, quiet)
 	return writeDocument(document, stdout)
 }
 

@@ -77,6 +77,7 @@ func Register(h huma.API, links store, locks locks, rules *link.Rules, shortURLs
 	h.OpenAPI().Paths["/v1/links"].Post.Responses["200"] = &found
 	a.registerBulk(h, tags)
 	a.registerQR(h, tags)
+	a.registerExport(h, tags)
 	huma.Register(h, huma.Operation{
 		OperationID: "list-links", Method: http.MethodGet, Path: "/v1/links", Summary: "List links, newest first",
 		Tags: tags, Security: httpapi.Needs(access.LinksRead), RejectUnknownQueryParameters: true,

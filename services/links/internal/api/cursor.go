@@ -18,6 +18,7 @@ const (
 	cursorOfKeys    = 2
 	cursorOfUsers   = 3
 	cursorOfDomains = 4
+	cursorOfImports = 5
 )
 
 // position is a place in a list that is ordered by creation and id.

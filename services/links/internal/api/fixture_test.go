@@ -26,6 +26,7 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/password"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
+	"github.com/linkstream/linkstream/services/links/internal/transfer"
 	"github.com/linkstream/linkstream/services/links/internal/unlock"
 )
 
@@ -37,6 +38,7 @@ type service struct {
 	pool     *pgxpool.Pool
 	store    *postgres.Store
 	accounts *account.Accounts
+	importer *transfer.Importer
 	key      string
 }
 
@@ -61,6 +63,8 @@ func newService(tb testing.TB) *service {
 	document := httpapi.New(mux, api.Title, api.Version, accounts, log)
 	idempotency.New(s.store, ring(tb), log).Use(document)
 	api.Register(document, s.store, unlock.New(s.store, password.New(cheap(), 2), ring(tb)), &link.Rules{}, address.URLs{Scheme: "https"}, log)
+	s.importer = transfer.New(s.store, &link.Rules{}, api.ReadLink(document), host, transfer.Limits{Bytes: 1 << 20, Rows: 2000}, log)
+	api.RegisterImports(document, s.importer, log)
 	api.RegisterDomains(document, s.store, log)
 	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
 	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
@@ -207,5 +211,16 @@ func (s *service) decode(t *testing.T, path string, into any) {
 	s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// into sends a request with the first workspace's key and decodes its answer.
+func (s *service) into(t *testing.T, r *http.Request, into any) {
+	t.Helper()
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
+		t.Fatalf("%v: %s", err, w.Body)
 	}
 }

@@ -204,6 +204,7 @@ func TestAnotherWorkspacesKeyGets404Everywhere(t *testing.T) {
 		"domains": s.send(t, "POST", "/v1/domains", `{"host": "mine.test"}`).ID,
 		"keys":    s.send(t, "POST", "/v1/keys", `{"name": "n", "scopes": ["links:read"]}`).ID,
 		"users":   s.send(t, "POST", "/v1/users", `{"email": "u@x.test", "role": "viewer"}`).ID,
+		"imports": s.upload(t, "", "destination\nhttps://e.test/\n"),
 	}
 	theirs := s.workspace(t, "second")
 	var document struct {
@@ -235,7 +236,7 @@ func TestAnotherWorkspacesKeyGets404Everywhere(t *testing.T) {
 	if calls < 10 {
 		t.Errorf("%d calls only", calls)
 	}
-	for _, path := range []string{"/v1/links", "/v1/domains", "/v1/keys", "/v1/users"} {
+	for _, path := range []string{"/v1/links", "/v1/domains", "/v1/keys", "/v1/users", "/v1/imports"} {
 		if a := s.send(t, "GET", path, "", "Authorization: Bearer "+theirs); a.status != 200 || strings.Contains(a.raw, ids[strings.TrimPrefix(path, "/v1/")]) {
 			t.Errorf("%s shows what is not theirs: %d %s", path, a.status, a.raw)
 		}

@@ -2,20 +2,14 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
 
 type listInput struct {
-	Limit         int                 `query:"limit" minimum:"1" maximum:"100" default:"50" doc:"Links on a page"`
-	Cursor        string              `query:"cursor" doc:"next_cursor of the page before"`
-	Domain        string              `query:"domain" doc:"Links on this host"`
-	Tag           string              `query:"tag" doc:"Links that have this tag"`
-	Query         string              `query:"q" maxLength:"500" doc:"Links with this text in title, slug or destination, whatever its case"`
-	Archived      optionalParam[bool] `query:"archived" doc:"Archived links only, or all others only; both when left out"`
-	CreatedAfter  time.Time           `query:"created_after" doc:"Links created at this moment or later"`
-	CreatedBefore time.Time           `query:"created_before" doc:"Links created before this moment"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50" doc:"Links on a page"`
+	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
+	LinkFilter
 }
 
 type listOutput struct {
@@ -37,10 +31,7 @@ func (a *api) list(ctx context.Context, in *listInput) (*listOutput, error) {
 			return nil, a.problem(ctx, link.FieldErrors{{Field: "cursor", Code: link.CodeInvalid, Detail: "this is no next_cursor of a list of links"}})
 		}
 	}
-	page, err := a.links.List(ctx, workspace, link.Filter{
-		Domain: in.Domain, Tag: in.Tag, Query: in.Query, Archived: in.Archived.pointer(),
-		CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore,
-	}, after, in.Limit)
+	page, err := a.links.List(ctx, workspace, in.filter(), after, in.Limit)
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}
