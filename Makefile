@@ -25,8 +25,8 @@ SHELL   := bash
 ROOT    := $(CURDIR)
 BIN     := $(ROOT)/.local/bin
 WEB     := services/dashboard/web
-MODULES := events migrations services/internal services/internal/ratelimit/versus services/links services/cacheupdater services/redirect services/clicks services/analytics services/dashboard services/webhooks compose/local loadtest
-SERVICES := links cacheupdater redirect clicks analytics dashboard webhooks
+MODULES := events migrations services/internal services/internal/ratelimit/versus services/links services/cacheupdater services/redirect services/clicks services/analytics services/dashboard services/webhooks services/canary compose/local loadtest
+SERVICES := links cacheupdater redirect clicks analytics dashboard webhooks canary
 BUF     := $(ROOT)/bin/buf-$(BUF_VERSION)/node_modules/.bin/buf
 GOLANGCI := $(ROOT)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 OAPI_CODEGEN := $(ROOT)/bin/oapi-codegen-$(OAPI_CODEGEN_VERSION)
@@ -70,8 +70,8 @@ $(WEB)/dist/index.html: $(REDOC)/bundles/redoc.standalone.js $(WEB)/package-lock
 	@touch $@
 
 .PHONY: run
-run: install build ## start everything on this machine; REGIONS="fra ash sgp" EDGES=2 for more
-	@REGIONS="$(REGIONS)" EDGES="$(EDGES)" exec $(BIN)/stack up
+run: install build ## start everything on this machine; REGIONS="fra ash sgp" EDGES=2 for more, CANARY=1 for a canary
+	@REGIONS="$(REGIONS)" EDGES="$(EDGES)" CANARY="$(CANARY)" exec $(BIN)/stack up
 
 .PHONY: clean
 clean: ## stop what was left running and remove .local/
@@ -152,6 +152,10 @@ test-rules: ## Prometheus' own tests of the recording and alerting rules
 	for f in compose/prometheus/*.yml; do $(PROMTOOL) check config --syntax-only $$f >/dev/null; done; \
 	$(PROMTOOL) check rules compose/prometheus/rules/*.yml >/dev/null; \
 	$(PROMTOOL) test rules compose/prometheus/tests/*.yml
+
+.PHONY: image-sizes
+image-sizes: web ## what each container image would hold; fails above 30 MB
+	@./compose/image-sizes.sh
 
 .PHONY: generate
 generate: $(BUF) $(OAPI_CODEGEN) bin/protoc-gen-go bin/protoc-gen-connect-go ## generated code: protobuf, OpenAPI and its Go client

@@ -48,6 +48,7 @@ func (s *stack) metrics(t *testing.T) {
 		}
 		exposed.add(text)
 	}
+	exposed.add(s.canary(t))
 	asked := map[string]string{} // expression to who has it
 	for _, path := range matching(t, ruleFiles) {
 		text, err := os.ReadFile(path)

@@ -90,6 +90,35 @@ func (p *Pair) FailOver(tb testing.TB) {
 	p.door.lead(p.Primary.addr)
 }
 
+// AddReplica starts one more replica of the primary. FailOver does not choose it.
+func (p *Pair) AddReplica(tb testing.TB) *Server {
+	tb.Helper()
+	s := startWith(tb, p.Primary.settings...)
+	p.Follow(tb, s)
+	return s
+}
+
+// Follow makes a server a replica of whoever is the primary now, and waits until it has
+// what that one has.
+func (p *Pair) Follow(tb testing.TB, s *Server) {
+	tb.Helper()
+	host, port, err := net.SplitHostPort(p.Primary.addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	client := s.Client(tb)
+	if err := client.Do(tb.Context(), "replicaof", host, port).Err(); err != nil {
+		tb.Fatal(err)
+	}
+	eventually(tb, "the server follows the primary", func() error {
+		link, err := client.InfoMap(tb.Context(), "replication").Result()
+		if err == nil && link["Replication"]["master_link_status"] != "up" {
+			err = io.ErrNoProgress
+		}
+		return err
+	})
+}
+
 // detach gives a replica a user that its primary does not know.
 func detach(tb testing.TB, primary, replica *redis.Client) {
 	tb.Helper()

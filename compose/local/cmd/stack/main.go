@@ -53,6 +53,7 @@ run/NAME.pid holds a process's id, log/NAME.log its output, dev.env all addresse
 Environment:
   REGIONS                 names of the regions, parted by spaces (default "fra ash")
   EDGES                   edges in each region (default 1)
+  CANARY                  1 starts a canary, which uses it all every few seconds
   LINKSTREAM_PORT_BASE    added to every port (default 0)
   LINKSTREAM_LOCAL_BROKER embedded or kafka, as --broker (default embedded)
   LINKSTREAM_CHDB_LIB     path of libchdb.so (default: where install.sh puts it)

@@ -88,6 +88,20 @@ func Process() Dashboard {
 					Queries: []Query{{`histogram_quantile(0.5, sum by (policy, le) (rate(ratelimit_tokens_remaining_bucket[5m])))`, "{{policy}}"}},
 				},
 			}},
+			{Title: "webhooks", Panels: []Panel{
+				{
+					Title: "Deliveries", Unit: PerSecond, About: "Attempts, by what became of the delivery.",
+					Queries: []Query{{`sum by (result) (rate(webhook_attempts_total{` + chosen + `}[1m]))`, "{{result}}"}},
+				},
+				{
+					Title: "Deliveries that wait", Unit: Count, About: "Pauses after failed attempts included.",
+					Queries: []Query{{`webhook_queue_pending{` + chosen + `}`, "{{instance}}"}},
+				},
+				{
+					Title: "Due and not delivered", Unit: Seconds, Limit: 60, About: "For how long the one has been due that has been due longest.",
+					Queries: []Query{{`webhook_queue_age_seconds{` + chosen + `}`, "{{instance}}"}},
+				},
+			}},
 		},
 	}
 }

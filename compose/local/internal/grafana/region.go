@@ -6,7 +6,7 @@ func Region() Dashboard {
 		UID: "linkstream-regions", Title: "linkstream: regions",
 		About:     "What visitors and editors feel, by region. Begin here.",
 		Variables: []Variable{{Name: "region", Label: "Region", Metric: "redirect_responses_total"}},
-		Rows:      []Row{visitors(), memory(), freshness(), counting(), editors()},
+		Rows:      []Row{visitors(), memory(), freshness(), counting(), editors(), users()},
 	}
 }
 
@@ -119,6 +119,36 @@ func editors() Row {
 		{
 			Title: "Refused by rate limits", Unit: PerSecond, About: "By policy: key is an API key's quota, address that of a caller without one, edge that of a visitor.",
 			Queries: []Query{{`sum by (policy) (rate(ratelimit_rejected_total[1m]))`, "{{policy}}"}},
+		},
+	}}
+}
+
+// users is what the canary feels, which uses the system as a customer would.
+func users() Row {
+	return Row{Title: "The canary", Panels: []Panel{
+		{
+			Title: "Steps that failed", Unit: Count, About: "In five minutes. Every one is a promise that was not kept for a customer.",
+			Queries: []Query{{`sum by (step) (increase(canary_failures_total[5m]))`, "{{step}}"}},
+		},
+		{
+			Title: "The API, slowest 5 %", Unit: Seconds, About: "As a customer waits for it, through the public address.",
+			Queries: []Query{{`histogram_quantile(0.95, sum by (step, le) (rate(canary_api_seconds_bucket[5m])))`, "{{step}}"}},
+		},
+		{
+			Title: "Redirects, slowest 5 %", Unit: Seconds, About: "As a visitor waits for them. Half of them are first visits, which no memory knows.",
+			Queries: []Query{{`histogram_quantile(0.95, sum by (edge, le) (rate(canary_redirect_seconds_bucket[5m])))`, "{{edge}}"}},
+		},
+		{
+			Title: "From an edit to every edge, slowest 5 %", Unit: Seconds, Limit: 2, About: "From the answer of the API until the edge leads to the new target.",
+			Queries: []Query{{`histogram_quantile(0.95, sum by (edge, le) (rate(canary_edit_live_seconds_bucket[5m])))`, "{{edge}}"}},
+		},
+		{
+			Title: "From a removal to every edge, slowest 5 %", Unit: Seconds, Limit: 2, About: "Until the edge knows the link no more.",
+			Queries: []Query{{`histogram_quantile(0.95, sum by (edge, le) (rate(canary_delete_gone_seconds_bucket[5m])))`, "{{edge}}"}},
+		},
+		{
+			Title: "From a visit to analytics, slowest 5 %", Unit: Seconds, Limit: 10, About: "Until all visits of a round are counted, each once.",
+			Queries: []Query{{`histogram_quantile(0.95, sum by (le) (rate(canary_click_counted_seconds_bucket[5m])))`, "counted"}},
 		},
 	}}
 }

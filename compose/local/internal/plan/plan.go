@@ -36,6 +36,7 @@ const (
 	adminCacheUpdater = 9030 // + r
 	adminClicks       = 9040
 	adminWebhooks     = 9050
+	adminCanary       = 9060
 	adminEdge         = 9080 // + 100 r + n
 
 	maxPort = 65535
@@ -137,6 +138,19 @@ func (p Plan) Stores() []Process {
 // Services are the project's own processes.
 func (p Plan) Services() []Process {
 	return slices.DeleteFunc(slices.Clone(p.Processes), func(process Process) bool { return process.Kind != KindService })
+}
+
+// Canary is the process that uses the stack as a customer with the API key, which there
+// is only after the bootstrap. It is started last, and where the settings ask for it.
+func (p Plan) Canary(apiKey string) Process {
+	alone := Plan{Settings: p.Settings}
+	alone.service("canary", "canary", TierFront, adminCanary, nil, map[string]string{
+		"LINKSTREAM_CANARY_API_URL": p.APIURL,
+		"LINKSTREAM_CANARY_API_KEY": apiKey,
+		"LINKSTREAM_CANARY_DOMAIN":  DefaultDomain,
+		"LINKSTREAM_CANARY_EDGES":   strings.Join(p.EdgeURLs, ","),
+	})
+	return alone.Processes[0]
 }
 
 func (p *Plan) addStores() {

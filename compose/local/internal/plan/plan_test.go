@@ -1,7 +1,9 @@
 package plan_test
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -245,4 +247,38 @@ func TestNothingStopsBeforeThoseWhoUseIt(t *testing.T) {
 	if stores, services := len(p.Stores()), len(p.Services()); stores != 5 || stores+services != len(p.Processes) {
 		t.Errorf("%d stores, %d services of %d", stores, services, len(p.Processes))
 	}
+}
+
+func TestTheCanaryKnowsWhereCustomersAsk(t *testing.T) {
+	p, err := plan.New(plan.Settings{Regions: []string{"fra", "ash"}, Edges: 1, PortBase: 1, Root: "/s", Bin: "/b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	canary := p.Canary("ls_key_x")
+	want := map[string]string{
+		"LINKSTREAM_ADMIN_ADDR": "127.0.0.1:9061", "LINKSTREAM_CANARY_API_URL": "http://127.0.0.1:8001", "LINKSTREAM_CANARY_API_KEY": "ls_key_x",
+		"LINKSTREAM_CANARY_DOMAIN": "localhost", "LINKSTREAM_CANARY_EDGES": "http://127.0.0.1:8081,http://127.0.0.1:8181",
+	}
+	if canary.Name != "canary" || canary.Ready != "http://127.0.0.1:9061/readyz" || !maps.Equal(canary.Env, want) {
+		t.Errorf("got %+v, want %v", canary, want)
+	}
+	if len(p.Processes) != len(p.Stores())+len(p.Services()) || slices.ContainsFunc(p.Processes, func(o plan.Process) bool { return o.Name == "canary" }) {
+		t.Error("it is started before there is a key")
+	}
+	check := func(value string, want, bad bool) {
+		t.Helper()
+		s, err := plan.ReadSettings(func(name string) string {
+			if name == "CANARY" {
+				return value
+			}
+			return ""
+		})
+		if s.Canary != want || (err != nil) != bad {
+			t.Errorf("CANARY=%s: %v, %v", value, s.Canary, err)
+		}
+	}
+	check("", false, false)
+	check("0", false, false)
+	check("1", true, false)
+	check("yes", false, true)
 }

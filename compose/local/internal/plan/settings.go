@@ -18,8 +18,9 @@ const (
 // Settings are what a person can choose.
 type Settings struct {
 	Regions  []string
-	Edges    int // in each region
-	PortBase int // added to every port
+	Edges    int  // in each region
+	PortBase int  // added to every port
+	Canary   bool // uses the system as a customer would
 	Broker   BrokerKind
 	Root     string
 	Bin      string
@@ -29,7 +30,7 @@ type Settings struct {
 
 var regionName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
-// ReadSettings reads REGIONS, EDGES and LINKSTREAM_PORT_BASE. The error names every mistake. Broker, Root, Bin and
+// ReadSettings reads REGIONS, EDGES, CANARY and LINKSTREAM_PORT_BASE. The error names every mistake. Broker, Root, Bin and
 // GeoCountryFile are for the caller to fill.
 func ReadSettings(getenv func(string) string) (Settings, error) {
 	var s Settings
@@ -63,6 +64,13 @@ func ReadSettings(getenv func(string) string) (Settings, error) {
 		return n
 	}
 	s.Edges = number("EDGES", defaultEdges, 1, 100) // the next region's ports begin 100 further
+	switch text := strings.TrimSpace(getenv("CANARY")); text {
+	case "", "0":
+	case "1":
+		s.Canary = true
+	default:
+		mistakes = append(mistakes, fmt.Errorf("CANARY: %q is neither 1 nor 0", text))
+	}
 	s.PortBase = number("LINKSTREAM_PORT_BASE", 0, 0, maxPort-portPostgres)
 	return s, errors.Join(mistakes...)
 }

@@ -168,6 +168,11 @@ func (s *stack) start(ctx context.Context) error {
 	if err := s.writeDevEnv(login); err != nil {
 		return err
 	}
+	if s.plan.Settings.Canary {
+		if _, err := s.startAll(ctx, []plan.Process{s.plan.Canary(login.APIKey)}); err != nil {
+			return err
+		}
+	}
 	s.options.Console.Text(s.greeting(login))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/redisconn"
+	"github.com/linkstream/linkstream/services/internal/trace"
 )
 
 type settings struct {
@@ -18,6 +19,7 @@ type settings struct {
 	AdminAddr    string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9030" help:"where /metrics, /healthz and /readyz are served"`
 	LogLevel     string        `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"how long a stop may take"`
+	trace.Collector
 }
 
 // Validate implements config.Validator.
@@ -27,6 +29,7 @@ func (s settings) Validate() error {
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
 		config.CheckLogLevel(s.LogLevel),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
+		s.CheckTraces(),
 	}
 	if s.RedisURL != "" {
 		if err := redisconn.CheckURL(s.RedisURL); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/redisconn"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
+	"github.com/linkstream/linkstream/services/internal/trace"
 )
 
 // roundTrip bounds one batch to Redis. Nobody waits for it, and giving up early
@@ -51,6 +52,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	log = log.With("region", s.Region)
 	memory.Relax(memoryLimit)
 	registry := telemetry.NewRegistry()
+	tracer := trace.New(s.Collector, "cacheupdater", registry, log)
 
 	redis, err := redisconn.OpenPatient(s.RedisURL, roundTrip)
 	if err != nil {
@@ -70,7 +72,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		kafka.Options(s.KafkaBrokers, "cacheupdater-"+s.Region, away.kafkaLog()), redis,
 		apply.Settings{
 			Region: s.Region, TopicPrefix: s.TopicPrefix,
-			Instance: kafka.Instance(s.InstanceName, listener.Addr()), DrainTimeout: s.DrainTimeout,
+			Instance: kafka.Instance(s.InstanceName, listener.Addr()), DrainTimeout: s.DrainTimeout, Tracer: tracer,
 		},
 		registry, log)
 	if err != nil {
@@ -98,6 +100,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	log.Info("started", "admin", listener.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(listener, admin, s.DrainTimeout, log).Run},
+		runner.Task{Name: "traces", Run: tracer.Run},
 		runner.Task{Name: "redis outages", Run: away.redis.Run},
 		runner.Task{Name: "broker outages", Run: away.broker.Run},
 		runner.Task{Name: "updater", Run: update},

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -11,6 +12,7 @@ import (
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/trace"
 )
 
 // change is one decoded record and where its entries are in the batch.
@@ -31,6 +33,7 @@ type batch struct {
 // error is that ctx ended; then nothing is marked and the records are read again.
 func (u *Updater) apply(ctx context.Context, records []*kgo.Record) error {
 	b := u.decode(records)
+	spans := u.follow(b)
 	var outcomes []linkcache.Outcome
 	err := u.persist(ctx, "writing to redis", func() error {
 		return u.redis(func() (err error) {
@@ -56,7 +59,40 @@ func (u *Updater) apply(ctx context.Context, records []*kgo.Record) error {
 	u.count(b, outcomes, fresh)
 	u.advance(records, messages)
 	u.client.MarkCommitRecords(records...)
+	for _, s := range spans {
+		s.End(false)
+	}
 	return nil
+}
+
+// followedFor is how long after its publication a record is part of its change's way. A
+// region that is filled anew reads all that there is, and would tell of all of it.
+const followedFor = time.Minute
+
+// follow begins spans for the changes that are in a trace: from when they were read until
+// the region's edges are told.
+func (u *Updater) follow(b batch) (spans []*trace.Span) {
+	if u.tracer == nil {
+		return nil
+	}
+	for _, c := range b.changes {
+		if time.Since(c.record.Timestamp) > followedFor {
+			continue
+		}
+		for _, h := range c.record.Headers {
+			if h.Key != trace.Header {
+				continue
+			}
+			at, _ := trace.Parse(string(h.Value)) // what cannot be read is not followed
+			if s := u.tracer.Follow(at, "apply", trace.Consumer); s != nil {
+				s.Set("linkstream.region", u.region)
+				s.Set("messaging.destination.partition.id", strconv.Itoa(int(c.record.Partition)))
+				s.Set("messaging.kafka.offset", strconv.FormatInt(c.record.Offset, 10))
+				spans = append(spans, s)
+			}
+		}
+	}
+	return spans
 }
 
 // noteWritten notes in Redis how far it has been written, and gives a replica a moment

@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/trace"
 )
 
 const (
@@ -66,6 +67,7 @@ type Settings struct {
 	// the same. See kafka.Instance. Empty is allowed.
 	Instance     string
 	DrainTimeout time.Duration
+	Tracer       *trace.Tracer // may be nil
 }
 
 // Updater reads the changelog for one region.
@@ -79,6 +81,8 @@ type Updater struct {
 	drain      time.Duration
 	log        *slog.Logger
 	metrics    metrics
+	tracer     *trace.Tracer // may be nil
+	region     string
 
 	seen       view // by the last verify; of the loop alone
 	quiet      bool // the last heartbeat failed, and that was told; of the loop alone
@@ -98,6 +102,8 @@ func New(options []kgo.Opt, client redis.UniversalClient, settings Settings, reg
 		partitions: &partitions{byID: map[int32]*partition{}},
 		topic:      events.LinksChangelog.Name(settings.TopicPrefix),
 		prefix:     settings.TopicPrefix,
+		tracer:     settings.Tracer,
+		region:     settings.Region,
 		drain:      settings.DrainTimeout,
 		log:        log,
 		lastFetch:  &fetchClock{},

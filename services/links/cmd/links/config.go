@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/links/internal/keyring"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
@@ -36,6 +37,7 @@ type settings struct {
 	LocalNames       []string      `env:"LOCAL_NAMES" help:"hosts that mean the default domain at edges, as their own setting of this name, comma separated"`
 	LocalPorts       []int         `env:"LOCAL_PORTS" help:"ports of edges that are asked by those names, comma separated; targets that lead there are refused"`
 	httplimit.Settings
+	trace.Collector
 }
 
 // Validate implements config.Validator.
@@ -51,6 +53,7 @@ func (s settings) Validate() error {
 		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
 		s.CheckRateLimits(),
+		s.CheckTraces(),
 	)
 	if s.TombstoneGrace < 0 {
 		wrong("TOMBSTONE_GRACE", "must not be negative")

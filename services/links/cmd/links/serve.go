@@ -28,6 +28,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/rpc/originv1/originv1connect"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/links/internal/account"
 	"github.com/linkstream/linkstream/services/links/internal/api"
 	"github.com/linkstream/linkstream/services/links/internal/control"
@@ -77,6 +78,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	}
 	memory.Relax(memoryLimit)
 	registry := telemetry.NewRegistry()
+	tracer := trace.New(s.Collector, "links", registry, log)
 
 	pool, err := postgres.Open(ctx, s.PostgresURL, s.PostgresMaxConns)
 	if err != nil {
@@ -142,14 +144,19 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	)
 	adminServer, err1 := listen(ctx, s.AdminAddr, admin, s.DrainTimeout, log)
 	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, locks, accounts, edges, log), s.DrainTimeout, log)
-	apiServer, err3 := listen(ctx, s.HTTPAddr, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log)
+	apiServer, err3 := listen(ctx, s.HTTPAddr, tracer.Handler(httpapi.Middleware(mux, registry, log), func(r *http.Request) string {
+		_, route := mux.Handler(r)
+		return route
+	}), s.DrainTimeout, log)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
 	outbox := relay.New(pool, kafkaOptions, s.TopicPrefix, s.DrainTimeout, registry, log)
+	outbox.Trace(tracer)
 	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "rpc", s.RPCAddr, "admin", s.AdminAddr)
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: adminServer.Run}, // stopped last: says until then how it goes
+		runner.Task{Name: "traces", Run: tracer.Run},
 		runner.Task{Name: "postgres outages", Run: away.postgres.Run},
 		runner.Task{Name: "broker outages", Run: away.broker.Run},
 		runner.Task{Name: "relay", Run: outbox.Run}, // publishes what the last requests wrote

@@ -222,7 +222,7 @@ func insert(ctx context.Context, tx pgx.Tx, fresh []*draft) error {
 	}
 	batch := &pgx.Batch{}
 	c.queueInsert(batch, textID)
-	if err := queueCreated(batch, created); err != nil {
+	if err := queueCreated(ctx, batch, created); err != nil {
 		return err
 	}
 	return tx.SendBatch(ctx, batch).Close()

@@ -53,7 +53,7 @@ func (s *Store) Update(ctx context.Context, workspace uuid.UUID, id link.ID, mea
 			ev = changelog.Moved(next, current.Address())
 			queueLeft(batch, next, current.Address())
 		}
-		if err := queueOutbox(batch, ev); err != nil {
+		if err := queueOutbox(ctx, batch, ev); err != nil {
 			return err
 		}
 		return tx.SendBatch(ctx, batch).Close()
@@ -101,7 +101,7 @@ func (s *Store) Delete(ctx context.Context, workspace uuid.UUID, id link.ID, mea
 		l.Version++
 		batch := &pgx.Batch{}
 		batch.Queue(`DELETE FROM links WHERE id = $1`, l.ID)
-		if err := queueOutbox(batch, changelog.Changed(l, eventspb.LinkChanged_KIND_DELETED)); err != nil {
+		if err := queueOutbox(ctx, batch, changelog.Changed(l, eventspb.LinkChanged_KIND_DELETED)); err != nil {
 			return err
 		}
 		queueTombstone(batch, l.ID, s.tombstoneGrace)

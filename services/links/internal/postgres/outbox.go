@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/links/internal/changelog"
 	"github.com/linkstream/linkstream/services/links/internal/link"
 )
@@ -16,12 +18,12 @@ import (
 // queueOutbox adds the record of a change to the statements that write the
 // change. It is due at once whatever the clocks say, so that two records of a link
 // can never become due in the wrong order.
-func queueOutbox(batch *pgx.Batch, ev *eventspb.LinkChanged) error {
+func queueOutbox(ctx context.Context, batch *pgx.Batch, ev *eventspb.LinkChanged) error {
 	payload, err := proto.Marshal(ev)
 	if err != nil {
 		return fmt.Errorf("encoding the change: %w", err)
 	}
-	batch.Queue(`INSERT INTO outbox (link_id, payload, publish_after) VALUES ($1, $2, '-infinity')`, ev.GetLinkId(), payload)
+	batch.Queue(`INSERT INTO outbox (link_id, payload, publish_after, traceparent) VALUES ($1, $2, '-infinity', $3)`, ev.GetLinkId(), payload, traceparent(ctx))
 	return nil
 }
 
@@ -34,9 +36,9 @@ const (
 
 // queueCreated is queueOutbox for links that are made together, for which there can be no
 // earlier record.
-func queueCreated(batch *pgx.Batch, created []*link.Link) error {
+func queueCreated(ctx context.Context, batch *pgx.Batch, created []*link.Link) error {
 	if len(created) == 1 {
-		return queueOutbox(batch, changelog.Changed(created[0], eventspb.LinkChanged_KIND_CREATED))
+		return queueOutbox(ctx, batch, changelog.Changed(created[0], eventspb.LinkChanged_KIND_CREATED))
 	}
 	var (
 		ids      [][16]byte // of the first link of each row
@@ -60,8 +62,17 @@ func queueCreated(batch *pgx.Batch, created []*link.Link) error {
 		_, at := binary.Uvarint(payloads[last])
 		payloads[last] = payloads[last][at:]
 	}
-	batch.Queue(`INSERT INTO outbox (link_id, changes, payload, publish_after)
-		SELECT o.link_id, o.changes, o.payload, '-infinity' FROM unnest($1::uuid[], $2::integer[], $3::bytea[]) AS o (link_id, changes, payload)`, ids, changes, payloads)
+	batch.Queue(`INSERT INTO outbox (link_id, changes, payload, publish_after, traceparent)
+		SELECT o.link_id, o.changes, o.payload, '-infinity', $4 FROM unnest($1::uuid[], $2::integer[], $3::bytea[]) AS o (link_id, changes, payload)`, ids, changes, payloads, traceparent(ctx))
+	return nil
+}
+
+// traceparent is what a row carries of the trace that its change is in: nothing for most.
+func traceparent(ctx context.Context) *string {
+	if at := trace.From(ctx); at.Sampled {
+		text := at.String()
+		return &text
+	}
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/links/internal/changelog"
 )
 
@@ -36,6 +37,8 @@ type row struct {
 	link    [16]byte // the first one's
 	changes int
 	payload []byte
+	at      trace.Context // where in a trace, of the few that are followed
+	span    *trace.Span
 	records []*record
 }
 
@@ -80,7 +83,11 @@ func (p *publisher) batch(ctx context.Context) (int, error) {
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	if err := p.produce(ctx, rows); err != nil {
+	err = p.produce(ctx, rows)
+	for _, r := range rows {
+		r.span.End(err != nil || slices.ContainsFunc(r.records, func(rec *record) bool { return rec.err != nil }))
+	}
+	if err != nil {
 		return 0, err
 	}
 	done, records, failed := p.outcome(ctx, rows)
@@ -101,7 +108,7 @@ func (p *publisher) read(ctx context.Context) ([]*row, error) {
 	for id := range p.blocked {
 		blocked = append(blocked, id)
 	}
-	result, err := p.conn.Query(ctx, `SELECT id, link_id, changes, payload FROM outbox
+	result, err := p.conn.Query(ctx, `SELECT id, link_id, changes, payload, traceparent FROM outbox
 		WHERE publish_after <= clock_timestamp() AND link_id <> ALL($1)
 		ORDER BY publish_after, id LIMIT $2`, blocked, batchRows)
 	if err != nil {
@@ -109,7 +116,12 @@ func (p *publisher) read(ctx context.Context) ([]*row, error) {
 	}
 	rows, err := pgx.CollectRows(result, func(from pgx.CollectableRow) (*row, error) {
 		var r row
-		return &r, from.Scan(&r.id, &r.link, &r.changes, &r.payload)
+		var at *string
+		err := from.Scan(&r.id, &r.link, &r.changes, &r.payload, &at)
+		if at != nil {
+			r.at, _ = trace.Parse(*at) // what cannot be read is not followed
+		}
+		return &r, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the outbox: %w", err)
@@ -131,6 +143,7 @@ func (p *publisher) produce(ctx context.Context, rows []*row) error {
 			}
 			continue
 		}
+		r.follow(p.relay.tracer)
 		sent = append(sent, r.records...)
 	}
 	var answers sync.WaitGroup
@@ -160,6 +173,23 @@ func (p *publisher) produce(ctx context.Context, rows []*row) error {
 		rec.err = outcomes[i]
 	}
 	return nil
+}
+
+// follow makes the records carry the trace on, from the row's own span where this process
+// has a tracer.
+func (r *row) follow(tracer *trace.Tracer) {
+	if !r.at.Sampled {
+		return
+	}
+	r.span = tracer.Follow(r.at, "publish", trace.Producer)
+	at := r.at
+	if r.span != nil {
+		r.span.Set("messaging.destination.name", r.records[0].kafka.Topic)
+		at = r.span.Context()
+	}
+	for _, rec := range r.records {
+		rec.kafka.Headers = append(rec.kafka.Headers, kgo.RecordHeader{Key: trace.Header, Value: []byte(at.String())})
+	}
 }
 
 // unfit is why a row must not be sent: it cannot be encoded, or waits behind one that

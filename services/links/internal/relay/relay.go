@@ -31,6 +31,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/links/internal/postgres"
 )
 
@@ -59,6 +60,7 @@ type Relay struct {
 	prefix  string
 	grace   time.Duration
 	timeout time.Duration // of one batch
+	tracer  *trace.Tracer // may be nil
 	log     *slog.Logger
 
 	pending   prometheus.Gauge
@@ -73,6 +75,9 @@ const (
 	reasonUndecodable = "undecodable" // a row holds no LinkChanged; its link's rows wait for a person
 	reasonRejected    = "rejected"    // the broker will never take the record; likewise
 )
+
+// Trace makes the relay tell the tracer of what it publishes. It is for before Run.
+func (r *Relay) Trace(tracer *trace.Tracer) { r.tracer = tracer }
 
 // New returns a relay that reads over connections like the pool's and publishes
 // with a client of the given options. grace bounds how long it finishes when it is
