@@ -36,7 +36,7 @@ func TestVerdictNamesWhatIsBroken(t *testing.T) {
 	check("", func(r *report.EdgeRun) { r.Pairs[0].Edge.Rate = 90; r.Compare() })
 	check("p99 is 1ms", func(r *report.EdgeRun) { r.Hits.Latency.P99 = 1000 })
 	check("p99.9 is 5ms", func(r *report.EdgeRun) { r.Hits.Latency.P999 = 5000 })
-	check("p99 is 1.2ms", func(r *report.EdgeRun) { r.Hits.Latency.P99, r.Reference.P99 = 1200, 999 })
+	check("p99 is 1.3ms", func(r *report.EdgeRun) { r.Hits.Latency.P99, r.Reference.P99 = 1300, 999 })
 	check("", func(r *report.EdgeRun) { r.Hits.Latency.P99, r.Reference.P99 = 1250, 1000 })
 	check("p99 is 1.251ms", func(r *report.EdgeRun) { r.Hits.Latency.P99, r.Reference.P99 = 1251, 1000 })
 	check("", func(r *report.EdgeRun) { r.Hits.Latency.P999, r.Reference.P999 = 6000, 5500 })

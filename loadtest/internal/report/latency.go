@@ -51,10 +51,10 @@ func medians(rounds []Round, side func(Round) Microseconds) Microseconds {
 }
 
 // late says what is broken about a quantile, in microseconds. Where nginx with a
-// constant answer misses the bound as well it is the machine that breaks it, and what
-// is asked of the edge is to be no slower than nginx.
+// constant answer comes near the bound, or misses it, it is the machine that breaks it,
+// and what is asked of the edge is to be no slower than nginx.
 func late(name string, edge, nginx float64, limit time.Duration) []error {
-	if micros := float64(limit.Microseconds()); edge < micros || nginx >= micros && edge <= nginx*slower {
+	if edge < float64(limit.Microseconds()) || edge <= nginx*slower {
 		return nil
 	}
 	us := func(f float64) time.Duration { return time.Duration(f * 1000) }

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/linkstream/linkstream/services/redirect/internal/yield"
 )
 
 const (
@@ -87,7 +88,7 @@ func prepare(mem []byte) error {
 		if err := populate(mem[off:min(off+stretch, len(mem))]); err != nil {
 			return err
 		}
-		runtime.Gosched()
+		yield.ToVisitors()
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ func prepare(mem []byte) error {
 func wipe(mem []byte) {
 	for off := 0; off < len(mem); off += stretch {
 		clear(mem[off:min(off+stretch, len(mem))])
-		runtime.Gosched()
+		yield.ToVisitors()
 	}
 }
 

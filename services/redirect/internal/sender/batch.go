@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"runtime"
 
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/linkstream/linkstream/services/redirect/internal/journal"
+	"github.com/linkstream/linkstream/services/redirect/internal/yield"
 )
 
 // Layout and constants of Kafka's record batch, version 2.
@@ -82,7 +82,7 @@ func (e *encoder) compress(out *bytes.Buffer, payload []byte) (count int, err er
 			_, err = e.lz4.Write(e.records)
 		}
 		e.records = e.records[:0]
-		runtime.Gosched()
+		yield.ToVisitors()
 	}
 	for len(payload) > 0 {
 		click, rest, ok := journal.NextClick(payload)

@@ -233,6 +233,7 @@ func (n *session) send(ctx context.Context) (sent int, err error) {
 				return 0, err
 			}
 			flying = n.launch(ctx, &out[i])
+			n.rest(ctx)
 		}
 		if sent >= maxTransaction {
 			break
@@ -254,6 +255,21 @@ func (n *session) send(ctx context.Context) (sent int, err error) {
 	}
 	n.partition = (n.partition + 1) % len(n.leader)
 	return sent, nil
+}
+
+// rest leaves the processor to visitors between two batches. Made one right after the
+// other, the batches of a transaction take all of what the event loop leaves, and more,
+// for some milliseconds, for which visitors queue. Who has much to catch up does not rest.
+func (n *session) rest(ctx context.Context) {
+	if n.s.journal.Stats().Bytes > restless {
+		return
+	}
+	pause := time.NewTimer(restFor)
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+	case <-pause.C:
+	}
 }
 
 func (n *session) take() (journal.Chunk, bool) {
