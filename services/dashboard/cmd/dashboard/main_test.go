@@ -101,7 +101,9 @@ func named(name string) *httptest.Server {
 }
 
 // nobody knows no token, which is an answer.
-type nobody struct{ accessv1connect.AccessServiceHandler }
+type nobody struct {
+	accessv1connect.AccessServiceHandler
+}
 
 func (nobody) Authenticate(context.Context, *accessv1.AuthenticateRequest) (*accessv1.AuthenticateResponse, error) {
 	return nil, connect.NewError(connect.CodeUnauthenticated, "no such token")
