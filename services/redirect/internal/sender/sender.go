@@ -63,6 +63,7 @@ type Sender struct {
 	log     *slog.Logger
 	process string // tells this process from others with its name
 	claimed bool
+	hurry   atomic.Bool // it is to stop: whoever is still visiting has another edge
 
 	encoder *encoder
 	out     [2]bytes.Buffer // one is sent while the other is filled
@@ -101,6 +102,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	defer cancel()
 	var connected atomic.Bool
 	defer context.AfterFunc(ctx, func() {
+		s.hurry.Store(true)
 		limit := s.drain
 		if !connected.Load() {
 			limit = min(limit, strangerWait) // what waits is as safe where it is

@@ -259,9 +259,10 @@ func (n *session) send(ctx context.Context) (sent int, err error) {
 
 // rest leaves the processor to visitors between two batches. Made one right after the
 // other, the batches of a transaction take all of what the event loop leaves, and more,
-// for some milliseconds, for which visitors queue. Who has much to catch up does not rest.
+// for some milliseconds, for which visitors queue. Who has much to catch up, or is to stop,
+// does not rest.
 func (n *session) rest(ctx context.Context) {
-	if n.s.journal.Stats().Bytes > restless {
+	if n.s.hurry.Load() || n.s.journal.Stats().Bytes > restless {
 		return
 	}
 	pause := time.NewTimer(restFor)
