@@ -42,9 +42,21 @@ func (h *handlers) registerLive(api huma.API) {
 		query.Dimensions()...)
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "Events",
-		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[live.Moment](), true, "Moment")}},
+		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: liveEvent(api)}},
 	}}
 	huma.Register(api, op, h.liveStream)
+}
+
+// liveEvent is an event of the stream, whose data are a Moment.
+func liveEvent(api huma.API) *huma.Schema {
+	moment := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[live.Moment](), true, "Moment")
+	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
+	data := text()
+	data.Description = "A Moment, as JSON"
+	data.Extensions = map[string]any{"contentMediaType": "application/json", "contentSchema": moment}
+	return &huma.Schema{Type: huma.TypeObject, Required: []string{"data"}, Properties: map[string]*huma.Schema{
+		"id": text(), "event": {Type: huma.TypeString, Enum: []any{"moment"}}, "data": data,
+	}}
 }
 
 type liveInput struct{ FilterParams }

@@ -3599,7 +3599,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Moment"];
+                    "text/event-stream": {
+                        /** @description A Moment, as JSON */
+                        data: string;
+                        /** @enum {string} */
+                        event?: "moment";
+                        id?: string;
+                    };
                 };
             };
             /** @description Unauthorized */
