@@ -3,6 +3,8 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"strings"
@@ -47,6 +49,22 @@ func NewProblem(status int, code, detail string) *Problem {
 func Invalid(fields ...FieldError) *Problem {
 	p := NewProblem(http.StatusUnprocessableEntity, "validation", "The request has fields that are wrong; see errors.")
 	p.Errors = fields
+	return p
+}
+
+// Report is the border of an API's package: it returns the answer for err, which p is in
+// the caller's words. What is our fault goes to the log with all that the caller does not
+// need to know, unless the caller went away; what may be tried again says when.
+func Report(ctx context.Context, log *slog.Logger, p *Problem, err error) error {
+	if p.Status < http.StatusInternalServerError {
+		return p
+	}
+	if !errors.Is(err, context.Canceled) { // nobody's fault
+		log.ErrorContext(ctx, "request failed", "request_id", RequestID(ctx), "err", err)
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {"1"}})
+	}
 	return p
 }
 

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/qrcode"
@@ -20,17 +18,7 @@ import (
 func (a *api) problem(ctx context.Context, err error) error { return problem(ctx, a.log, err) }
 
 func problem(ctx context.Context, log *slog.Logger, err error) error {
-	p := told(err)
-	if p.Status < http.StatusInternalServerError {
-		return p
-	}
-	if !errors.Is(err, context.Canceled) { // the caller went away: nobody's fault
-		log.ErrorContext(ctx, "request failed", "request_id", httpapi.RequestID(ctx), "err", err)
-	}
-	if p.Status == http.StatusServiceUnavailable {
-		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {"1"}})
-	}
-	return p
+	return httpapi.Report(ctx, log, told(err), err)
 }
 
 // told translates the domain's errors into what callers see.

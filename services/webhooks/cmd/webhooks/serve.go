@@ -17,6 +17,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/services/internal/access"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
@@ -25,7 +26,6 @@ import (
 	"github.com/linkstream/linkstream/services/webhooks/internal/api"
 	"github.com/linkstream/linkstream/services/webhooks/internal/deliver"
 	"github.com/linkstream/linkstream/services/webhooks/internal/endpoint"
-	"github.com/linkstream/linkstream/services/webhooks/internal/event"
 	"github.com/linkstream/linkstream/services/webhooks/internal/feed"
 	"github.com/linkstream/linkstream/services/webhooks/internal/outbound"
 	"github.com/linkstream/linkstream/services/webhooks/internal/postgres"
@@ -75,7 +75,7 @@ func serve(ctx context.Context, s *settings, stdout io.Writer) error {
 		return errors.Join(err, adminListener.Close())
 	}
 
-	urls := event.ShortURLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}
+	urls := address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort}
 	policy := outbound.NewPolicy(s.AllowCIDRs)
 	deliverer := deliver.New(store, policy.Client(attemptTimeout, nil), s.delivering(), registry, log)
 	streams := stream.New(kafkaOptions, s.TopicPrefix, urls, registry, log)
@@ -115,7 +115,7 @@ func (s *settings) delivering() deliver.Settings {
 	return d
 }
 
-func newReader(s *settings, options []kgo.Opt, probe *kgo.Client, store *postgres.Store, origin *feed.Origin, urls event.ShortURLs, admin net.Addr, registry *prometheus.Registry, log *slog.Logger) *feed.Reader {
+func newReader(s *settings, options []kgo.Opt, probe *kgo.Client, store *postgres.Store, origin *feed.Origin, urls address.URLs, admin net.Addr, registry *prometheus.Registry, log *slog.Logger) *feed.Reader {
 	if instance := kafka.Instance(s.InstanceName, admin); instance != "" {
 		options = append(slices.Clip(options), kgo.InstanceID(instance))
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/address"
 )
 
 // Type is a kind of event.
@@ -91,7 +92,7 @@ func id(kind Type, parts ...string) string {
 }
 
 // Changed is the event of a change of a link; nil for a kind that is unknown here.
-func Changed(c *eventspb.LinkChanged, urls ShortURLs) *Event {
+func Changed(c *eventspb.LinkChanged, urls address.URLs) *Event {
 	var kind Type
 	switch c.GetKind() {
 	case eventspb.LinkChanged_KIND_CREATED:
@@ -113,7 +114,7 @@ func Changed(c *eventspb.LinkChanged, urls ShortURLs) *Event {
 }
 
 // Expired is the event of a link whose time is over since at.
-func Expired(c *eventspb.LinkChanged, at time.Time, urls ShortURLs) *Event {
+func Expired(c *eventspb.LinkChanged, at time.Time, urls address.URLs) *Event {
 	e := about(LinkExpired, c, at)
 	e.ID = id(LinkExpired, e.Link.String(), strconv.FormatInt(c.GetExpiresAt().AsTime().UnixMicro(), 10))
 	e.Data = LinkOf(c, urls)

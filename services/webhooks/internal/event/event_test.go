@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/webhooks/internal/event"
 )
 
@@ -34,7 +35,7 @@ func change(t *testing.T, name string) *eventspb.LinkChanged {
 // The bodies that receivers parse are compared byte for byte with those of earlier
 // releases; members may be added.
 func TestBodiesAreThoseOfTheExamples(t *testing.T) {
-	urls := event.ShortURLs{Scheme: "https"}
+	urls := address.URLs{Scheme: "https"}
 	endpoint, workspace := uuid.MustParse("019acf12-dc00-7000-8000-0000000000e1"), uuid.MustParse("019acf12-dc00-7000-8000-0000000000aa")
 	at := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	moved := change(t, "moved")
@@ -76,7 +77,7 @@ func TestBodiesAreThoseOfTheExamples(t *testing.T) {
 }
 
 func TestAnEventHasOneID(t *testing.T) {
-	urls := event.ShortURLs{Scheme: "https"}
+	urls := address.URLs{Scheme: "https"}
 	created, moved := change(t, "created"), change(t, "moved")
 	if a, b := event.Changed(created, urls), event.Changed(created, urls); a.ID != b.ID || !strings.HasPrefix(a.ID, "evt_") || len(a.ID) != 36 {
 		t.Errorf("one change has the ids %s and %s", a.ID, b.ID)
@@ -117,7 +118,7 @@ func TestALinkLooksLikeInTheAPI(t *testing.T) {
 	}
 	c := change(t, "created")
 	c.Password = &eventspb.Password{UnlockKey: []byte("sesame")}
-	body, err := json.Marshal(event.LinkOf(c, event.ShortURLs{Scheme: "https"}))
+	body, err := json.Marshal(event.LinkOf(c, address.URLs{Scheme: "https"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,37 +1,15 @@
 package event
 
 import (
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/linkoption"
 )
-
-// ShortURLs says how short links are written.
-type ShortURLs struct {
-	// Scheme is http or https.
-	Scheme string
-	// Port is shown unless it is 0.
-	Port int
-}
-
-// of percent-encodes the slug: it is a path that any program takes as it is.
-func (s ShortURLs) of(host, slug string) string {
-	if s.Port != 0 {
-		host += ":" + strconv.Itoa(s.Port)
-	}
-	segments := strings.Split(slug, "/")
-	for i, segment := range segments {
-		segments[i] = url.PathEscape(segment)
-	}
-	return s.Scheme + "://" + host + "/" + strings.Join(segments, "/")
-}
 
 // LinkData is a link as the API shows it; a test holds the names of its members against the
 // API's document. Of a password it says whether there is one, and nothing else.
@@ -57,16 +35,16 @@ type LinkData struct {
 }
 
 // LinkOf is the link that a change describes.
-func LinkOf(c *eventspb.LinkChanged, urls ShortURLs) LinkData {
-	address := c.GetAddress()
-	slug := address.GetSlug()
+func LinkOf(c *eventspb.LinkChanged, urls address.URLs) LinkData {
+	at := c.GetAddress()
+	slug := at.GetSlug()
 	if slug == "" {
-		slug = address.GetSlugKey()
+		slug = at.GetSlugKey()
 	}
 	l := LinkData{
 		ID:           uuid.UUID(c.GetLinkId()),
-		ShortURL:     urls.of(address.GetHost(), slug),
-		Domain:       address.GetHost(),
+		ShortURL:     urls.Link(at.GetHost(), slug),
+		Domain:       at.GetHost(),
 		Slug:         slug,
 		Destination:  c.GetDestination(),
 		Title:        c.GetTitle(),

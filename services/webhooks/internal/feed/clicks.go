@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/agent"
 	"github.com/linkstream/linkstream/services/webhooks/internal/endpoint"
 	"github.com/linkstream/linkstream/services/webhooks/internal/event"
@@ -21,7 +22,7 @@ import (
 // Clicks counts clicks for endpoints that want summaries or thresholds.
 type Clicks struct {
 	store *postgres.Store
-	urls  event.ShortURLs
+	urls  address.URLs
 	links finder
 	topic func(context.Context) ([16]byte, error)
 	cache states
@@ -31,7 +32,7 @@ type Clicks struct {
 
 // NewClicks returns a handler for events.SubscribeClicks. topic says which id the topic
 // has: offsets mean nothing without it.
-func NewClicks(store *postgres.Store, links finder, urls event.ShortURLs, topic func(context.Context) ([16]byte, error)) *Clicks {
+func NewClicks(store *postgres.Store, links finder, urls address.URLs, topic func(context.Context) ([16]byte, error)) *Clicks {
 	return &Clicks{store: store, links: links, urls: urls, topic: topic, agents: agent.NewReader()}
 }
 

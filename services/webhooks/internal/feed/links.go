@@ -16,6 +16,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/webhooks/internal/event"
 	"github.com/linkstream/linkstream/services/webhooks/internal/postgres"
 )
@@ -24,12 +25,12 @@ import (
 type Links struct {
 	store *postgres.Store
 	known *known
-	urls  event.ShortURLs
+	urls  address.URLs
 	now   func() time.Time
 }
 
 // NewLinks returns a handler for events.SubscribeLinks.
-func NewLinks(store *postgres.Store, urls event.ShortURLs, now func() time.Time) *Links {
+func NewLinks(store *postgres.Store, urls address.URLs, now func() time.Time) *Links {
 	return &Links{store: store, known: &known{store: store}, urls: urls, now: now}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/webhooks/internal/event"
 	"github.com/linkstream/linkstream/services/webhooks/internal/postgres"
 )
@@ -33,12 +34,12 @@ type Timer struct {
 	store *postgres.Store
 	known *known
 	links finder
-	urls  event.ShortURLs
+	urls  address.URLs
 	log   *slog.Logger
 }
 
 // NewTimer returns a Timer.
-func NewTimer(store *postgres.Store, links finder, urls event.ShortURLs, log *slog.Logger) *Timer {
+func NewTimer(store *postgres.Store, links finder, urls address.URLs, log *slog.Logger) *Timer {
 	return &Timer{store: store, known: &known{store: store}, links: links, urls: urls, log: log}
 }
 

@@ -19,11 +19,11 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/pgtest"
 	"github.com/linkstream/linkstream/services/internal/testproc"
 	"github.com/linkstream/linkstream/services/webhooks/internal/endpoint"
-	"github.com/linkstream/linkstream/services/webhooks/internal/event"
 	"github.com/linkstream/linkstream/services/webhooks/internal/feed"
 	"github.com/linkstream/linkstream/services/webhooks/internal/hooktest"
 )
@@ -85,7 +85,7 @@ func (w *world) topic(ctx context.Context) ([16]byte, error) {
 	return details[name].ID, err
 }
 
-var urls = event.ShortURLs{Scheme: "https"}
+var urls = address.URLs{Scheme: "https"}
 
 // read runs a Reader until the test ends or it is stopped.
 func (w *world) read(t *testing.T) (stop func()) {

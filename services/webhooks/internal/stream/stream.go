@@ -15,6 +15,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/webhooks/internal/endpoint"
 	"github.com/linkstream/linkstream/services/webhooks/internal/event"
 )
@@ -59,7 +60,7 @@ type Stream struct {
 const catchUps = 8
 
 // New returns a Stream over the topics, read with clients of the given options.
-func New(options []kgo.Opt, prefix string, urls event.ShortURLs, registry *prometheus.Registry, log *slog.Logger) *Stream {
+func New(options []kgo.Opt, prefix string, urls address.URLs, registry *prometheus.Registry, log *slog.Logger) *Stream {
 	s := &Stream{
 		prefix: prefix, options: options, log: log, catching: make(chan struct{}, catchUps), workspace: map[uuid.UUID]int{},
 		viewers: prometheus.NewGauge(prometheus.GaugeOpts{Name: "event_stream_viewers", Help: "Who looks on at the moment."}),
@@ -81,7 +82,7 @@ func (s *Stream) Run(ctx context.Context) error {
 }
 
 // changed is the event of a record of the changelog; nil for what is none.
-func changed(r *kgo.Record, urls event.ShortURLs) *event.Event {
+func changed(r *kgo.Record, urls address.URLs) *event.Event {
 	c, err := events.DecodeLinkChanged(r)
 	if err != nil {
 		return nil // a tombstone, or what the dead topic has

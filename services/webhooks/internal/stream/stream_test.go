@@ -22,6 +22,7 @@ import (
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
+	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/webhooks/internal/endpoint"
 	"github.com/linkstream/linkstream/services/webhooks/internal/event"
@@ -63,7 +64,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) open(t *testing.T) *stream.Stream {
 	t.Helper()
 	w.registry = prometheus.NewRegistry()
-	s := stream.New([]kgo.Opt{kgo.SeedBrokers(w.brokers...), kgo.FetchMaxWait(100 * time.Millisecond)}, "", event.ShortURLs{Scheme: "https"}, w.registry, slog.New(slog.DiscardHandler))
+	s := stream.New([]kgo.Opt{kgo.SeedBrokers(w.brokers...), kgo.FetchMaxWait(100 * time.Millisecond)}, "", address.URLs{Scheme: "https"}, w.registry, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
