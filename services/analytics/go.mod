@@ -3,7 +3,6 @@ module github.com/linkstream/linkstream/services/analytics
 go 1.26.0
 
 require (
-	connectrpc.com/connect/v2 v2.0.2
 	github.com/ClickHouse/clickhouse-go/v2 v2.51.0
 	github.com/danielgtaylor/huma/v2 v2.39.0
 	github.com/google/uuid v1.6.0
@@ -17,6 +16,7 @@ require (
 )
 
 require (
+	connectrpc.com/connect/v2 v2.0.2 // indirect
 	github.com/ClickHouse/ch-go v0.75.0 // indirect
 	github.com/andybalholm/brotli v1.3.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect

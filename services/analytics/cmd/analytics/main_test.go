@@ -6,18 +6,13 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"connectrpc.com/connect/v2"
-	"connectrpc.com/connect/v2/connecthttp"
-
+	"github.com/linkstream/linkstream/services/internal/accesstest"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
-	"github.com/linkstream/linkstream/services/internal/rpc/accessv1"
-	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
 	"github.com/linkstream/linkstream/services/internal/testproc"
 )
 
@@ -63,29 +58,14 @@ func TestOpenAPIDocumentIsPrinted(t *testing.T) {
 	}
 }
 
-// nobody knows no token, which is an answer.
-type nobody struct {
-	accessv1connect.AccessServiceHandler
-}
-
-func (nobody) Authenticate(context.Context, *accessv1.AuthenticateRequest) (*accessv1.AuthenticateResponse, error) {
-	return nil, connect.NewError(connect.CodeUnauthenticated, "no such token")
-}
-
 func TestServesUntilItIsStopped(t *testing.T) {
-	rpc := connect.NewServer()
-	accessv1connect.RegisterAccessServiceHandler(rpc, nobody{})
-	mux := http.NewServeMux()
-	connecthttp.Mount(mux, rpc)
-	links := httptest.NewServer(mux)
-	defer links.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	api, admin := testproc.FreeAddr(t), testproc.FreeAddr(t)
 	stopped := make(chan error, 1)
 	environ := []string{
 		"LINKSTREAM_HTTP_ADDR=" + api, "LINKSTREAM_ADMIN_ADDR=" + admin,
 		"LINKSTREAM_CLICKHOUSE_URL=" + clickhousetest.New(t), "LINKSTREAM_KAFKA_BROKERS=" + testproc.FreeAddr(t), // away
-		"LINKSTREAM_ACCESS_URL=" + links.URL,
+		"LINKSTREAM_ACCESS_URL=" + accesstest.Nobody(t),
 	}
 	go func() { stopped <- run(ctx, environ, nil, t.Output()) }()
 	check := func(url string, status int, holds string) {

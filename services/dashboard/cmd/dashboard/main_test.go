@@ -13,13 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"connectrpc.com/connect/v2"
-	"connectrpc.com/connect/v2/connecthttp"
 	"go.uber.org/goleak"
 
+	"github.com/linkstream/linkstream/services/internal/accesstest"
 	"github.com/linkstream/linkstream/services/internal/config"
-	"github.com/linkstream/linkstream/services/internal/rpc/accessv1"
-	"github.com/linkstream/linkstream/services/internal/rpc/accessv1/accessv1connect"
 )
 
 func TestMain(m *testing.M) {
@@ -100,27 +97,12 @@ func named(name string) *httptest.Server {
 	}))
 }
 
-// nobody knows no token, which is an answer.
-type nobody struct {
-	accessv1connect.AccessServiceHandler
-}
-
-func (nobody) Authenticate(context.Context, *accessv1.AuthenticateRequest) (*accessv1.AuthenticateResponse, error) {
-	return nil, connect.NewError(connect.CodeUnauthenticated, "no such token")
-}
-
 func TestEachPathReachesWhatAnswersIt(t *testing.T) {
-	rpc := connect.NewServer()
-	accessv1connect.RegisterAccessServiceHandler(rpc, nobody{})
-	mux := http.NewServeMux()
-	connecthttp.Mount(mux, rpc)
-	access := httptest.NewServer(mux)
-	defer access.Close()
 	links, analytics, webhooks := named("links"), named("analytics"), named("webhooks")
 	defer links.Close()
 	defer webhooks.Close()
 	defer analytics.Close()
-	p := start(t, "LINKSTREAM_LINKS_URL="+links.URL, "LINKSTREAM_ANALYTICS_URL="+analytics.URL, "LINKSTREAM_WEBHOOKS_URL="+webhooks.URL, "LINKSTREAM_ACCESS_URL="+access.URL)
+	p := start(t, "LINKSTREAM_LINKS_URL="+links.URL, "LINKSTREAM_ANALYTICS_URL="+analytics.URL, "LINKSTREAM_WEBHOOKS_URL="+webhooks.URL, "LINKSTREAM_ACCESS_URL="+accesstest.Nobody(t))
 	check := func(path string, status int, want string) {
 		t.Helper()
 		answer, body := get(t, p.public+path)
