@@ -34,6 +34,7 @@ type stack struct {
 	env      map[string]string
 
 	thousandID string // the link that was visited a thousand times
+	failure    string // what was waited for in vain
 }
 
 // binaries is the folder of the built programs.
@@ -68,8 +69,13 @@ func newStack(t *testing.T) *stack {
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.showLogs(t)
+			t.Log(s.failure) // again, where one looks first
 		}
 		s.stop(t)
+		if t.Failed() && os.Getenv("LINKSTREAM_E2E_KEEP") != "" {
+			t.Logf("what the stack left is in %s", dir)
+			return
+		}
 		if output, err := exec.Command(filepath.Join(bin, "stack"), "clean", "--dir", dir).CombinedOutput(); err != nil {
 			t.Errorf("cleaning up: %v\n%s", err, output)
 		}
@@ -237,7 +243,8 @@ func (s *stack) eventually(t *testing.T, limit time.Duration, what string, check
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("not within %v: %s: %v", limit, what, err)
+			s.failure = fmt.Sprintf("not within %v: %s: %v", limit, what, err)
+			t.Fatal(s.failure)
 		case <-tick.C:
 		}
 	}
