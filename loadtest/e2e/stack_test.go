@@ -265,7 +265,9 @@ func (s *stack) showLogs(t *testing.T) {
 }
 
 // freePortBase picks an offset at which every port of the plan is free. It is
-// drawn by chance, so that two test runs on one machine do not meet.
+// drawn by chance, so that two test runs on one machine do not meet, and keeps all of
+// them below the ports that systems give to outgoing connections (from 32768): one of
+// those could take a service's port before it starts.
 func freePortBase(t *testing.T) int {
 	t.Helper()
 	free := func(port int) bool {
@@ -281,7 +283,7 @@ func freePortBase(t *testing.T) int {
 		15432, 16379, 16380, 18123, 19092, 19093,
 	}
 	for range 100 {
-		base := 10_000 + rand.IntN(2_000)*10
+		base := 1_000 + rand.IntN(1_260)*10
 		if !slices.ContainsFunc(ports, func(port int) bool { return !free(base + port) }) {
 			return base
 		}
