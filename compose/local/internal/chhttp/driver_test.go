@@ -300,6 +300,50 @@ func TestCancelledQueryStops(t *testing.T) {
 	}
 }
 
+// A writer that is gone (killed, or out of patience) repeats its insert under the same token. A first one that was
+// stopped on its way into a view's table was seen to leave rows there beside those of the second.
+func TestAnInsertGoesOnWithoutItsClient(t *testing.T) {
+	addr, database := start(t)
+	conn := open(t, addr, database, nil)
+	must(t, conn.Exec(t.Context(), "CREATE TABLE events (n UInt64) ENGINE = MergeTree ORDER BY n"))
+	must(t, conn.Exec(t.Context(), "CREATE TABLE sums (n UInt64) ENGINE = MergeTree ORDER BY n"))
+	must(t, conn.Exec(t.Context(), "CREATE MATERIALIZED VIEW sums_view TO sums AS SELECT n + sleepEachRow(0.5) AS n FROM events"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	batch, err := conn.PrepareBatch(ctx, "INSERT INTO events")
+	must(t, err)
+	defer func() { _ = batch.Close() }()
+	must(t, batch.Append(uint64(1)))
+	must(t, batch.Append(uint64(2)))
+	ended := make(chan error, 1)
+	go func() { ended <- batch.Send() }()
+	count := func(query string) (n uint64) {
+		must(t, conn.QueryRow(t.Context(), query).Scan(&n))
+		return n
+	}
+	eventually(t, "the insert runs", func() bool { return count("SELECT count() FROM events") == 2 })
+	if n := count("SELECT count() FROM sums"); n != 0 {
+		t.Fatalf("the view has %d rows already: the insert cannot be left on its way", n)
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Fatal("the insert was not cancelled")
+	}
+	eventually(t, "the view's rows are there", func() bool { return count("SELECT count() FROM sums") == 2 })
+}
+
+// eventually polls until check says so.
+func eventually(t *testing.T, what string, check func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); !check(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within ten seconds: %s", what)
+		}
+	}
+}
+
 func TestGooseMigrates(t *testing.T) {
 	addr, database := start(t)
 	db := clickhouse.OpenDB(&clickhouse.Options{

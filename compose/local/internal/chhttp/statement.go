@@ -49,6 +49,21 @@ func splitInsert(text string) (insert, bool) {
 	}
 }
 
+// reads says whether a statement changes nothing.
+func reads(text string) bool {
+	s := scanner{text: text}
+	word, ok := s.next()
+	for ok && word == "(" {
+		word, ok = s.next()
+	}
+	switch strings.ToUpper(word) {
+	case "SELECT", "WITH", "SHOW", "DESC", "DESCRIBE", "EXISTS", "EXPLAIN":
+		return true
+	default:
+		return false
+	}
+}
+
 // dataStart skips the blanks and the one line end that part a FORMAT clause from the rows, as the server does.
 func dataStart(text string, at int) int {
 	for at < len(text) && (text[at] == ' ' || text[at] == '\t') {

@@ -75,3 +75,24 @@ func FuzzStatement(f *testing.F) {
 		outputFormat(text)
 	})
 }
+
+func TestWhatReads(t *testing.T) {
+	for text, want := range map[string]bool{
+		"SELECT 1":                              true,
+		"-- a comment\n select 1":               true,
+		"(SELECT 1) UNION ALL (SELECT 2)":       true,
+		"WITH 1 AS x SELECT x":                  true,
+		"EXPLAIN SELECT 1":                      true,
+		"SHOW TABLES":                           true,
+		"INSERT INTO t SELECT 1":                false,
+		"INSERT INTO t VALUES (1)":              false,
+		"ALTER TABLE t DELETE WHERE 1":          false,
+		"CREATE TABLE t (n UInt8) ENGINE = Log": false,
+		"KILL QUERY WHERE 1":                    false,
+		"":                                      false,
+	} {
+		if got := reads(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
