@@ -99,6 +99,7 @@ var (
 	alterTable  = regexp.MustCompile(`(?s)ALTER TABLE (\w+)\n(.*);`)
 	alterView   = regexp.MustCompile(`(?s)ALTER TABLE (\w+) MODIFY QUERY\n(.*)    FROM (\w+)\n(.*);`)
 	arguments   = regexp.MustCompile(`^\((\w+)\)`)
+	loadAgain   = regexp.MustCompile(`(?m)^((?:DE|AT)TACH TABLE IF (?:NOT )?EXISTS \w+)`)
 	addColumn   = regexp.MustCompile(`(?m)^    ADD COLUMN.*?([,;])$`)
 )
 
@@ -134,6 +135,9 @@ func forCluster(text, cluster string) string {
 	}
 	if m := alterView.FindStringSubmatch(text); m != nil {
 		return replace(text, alterView, "ALTER TABLE "+m[1]+on+" MODIFY QUERY\n"+m[2]+"    FROM "+m[3]+localSuffix+"\n"+m[4]+";")
+	}
+	if loadAgain.MatchString(text) {
+		return loadAgain.ReplaceAllString(text, "${1}"+on)
 	}
 	if m := alterTable.FindStringSubmatch(text); m != nil {
 		var columns []string

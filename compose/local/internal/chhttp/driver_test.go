@@ -300,8 +300,7 @@ func TestCancelledQueryStops(t *testing.T) {
 	}
 }
 
-// A writer that is gone (killed, or out of patience) repeats its insert under the same token. A first one that was
-// stopped on its way into a view's table was seen to leave rows there beside those of the second.
+// A writer that is gone (killed, or out of patience) does not stop its insert between the table and those of views.
 func TestAnInsertGoesOnWithoutItsClient(t *testing.T) {
 	addr, database := start(t)
 	conn := open(t, addr, database, nil)

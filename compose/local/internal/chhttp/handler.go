@@ -102,9 +102,8 @@ func (h *Handler) answer(ctx context.Context, w http.ResponseWriter, q *request)
 		return err
 	}
 	defer session.Close()
-	// Who writes goes on: an insert that is stopped half-way has its block in some of the tables that views fill and
-	// not in others, and seldom one of them has a part of it under another token, so that the repeated insert is not
-	// recognised there. (A server does not stop it either: cancel_http_readonly_queries_on_client_close.)
+	// Who writes goes on, as on a server (cancel_http_readonly_queries_on_client_close): an insert that is stopped
+	// half-way has its block in some of the tables that views fill and not in others.
 	if q.insert == nil && reads(q.statement) {
 		defer h.killOnCancel(ctx, tag)()
 	}
