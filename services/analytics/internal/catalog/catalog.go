@@ -101,8 +101,12 @@ func (c *Catalog) copy(ctx context.Context) error {
 		c.ready.Store(true)
 	}
 	rows := make(chan Row, maxRows)
-	links, err := events.NewCopy(c.settings, func(ctx context.Context, change events.LinkChange) error {
+	var links *events.Copy
+	links, err = events.NewCopy(c.settings, func(ctx context.Context, change events.LinkChange) error {
 		row, ok := rowOf(change)
+		if known != nil && isClosed(links.Complete()) {
+			known = nil // it was of the first pass, and takes some 70 bytes for each link
+		}
 		if !ok || row.Revision <= known[row.LinkID] {
 			return nil
 		}
