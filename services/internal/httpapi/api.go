@@ -8,6 +8,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,6 +77,10 @@ func jsonFormat() huma.Format {
 	format.Unmarshal = func(data []byte, v any) error {
 		if !utf8.Valid(data) {
 			return errNotUTF8
+		}
+		if body, ok := v.(json.Unmarshaler); ok && json.Valid(data) {
+			// What encoding/json does, but that it looks for the end of the text once more.
+			return body.UnmarshalJSON(bytes.TrimSpace(data))
 		}
 		return json.Unmarshal(data, v)
 	}
