@@ -120,10 +120,10 @@ func (bulkBody) Schema(r huma.Registry) *huma.Schema {
 	}
 }
 
-type bulkOutput struct {
-	Body struct {
-		Results []bulkResult `json:"results" nullable:"false" doc:"One for each link, in order"`
-	}
+type bulkOutput struct{ Body bulkOutputBody }
+
+type bulkOutputBody struct {
+	Results []bulkResult `json:"results" nullable:"false" doc:"One for each link, in order"`
 }
 
 // bulkResult is what became of one link.
