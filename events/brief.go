@@ -108,7 +108,6 @@ const (
 	fieldLinkID      = 1
 	fieldWorkspaceID = 2
 	fieldAddress     = 3
-	fieldPrevious    = 4
 	fieldVersion     = 5
 	fieldRevision    = 6
 	fieldKind        = 7
@@ -166,8 +165,9 @@ func (s *scan) number(field protowire.Number, v uint64) bool {
 		return true
 	case 10, 17, 20, 21, 22, 23, 27: // status_code, archived, forward_query, disabled, max_clicks, max_clicks_since, forward_path
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 func (s *scan) bytes(field protowire.Number, v []byte) (ok bool) {
@@ -189,8 +189,8 @@ func (s *scan) bytes(field protowire.Number, v []byte) (ok bool) {
 		_, ok = timestampOf(v)
 	case 14, 18, 19: // starts_at, created_at, updated_at
 		_, ok = timestampOf(v)
-	case fieldPrevious:
-		ok = false // a link that has moved: rare
+	default: // a link that has moved, or options: rare
+		return false
 	}
 	return ok
 }
