@@ -1,11 +1,8 @@
 package events
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
@@ -36,19 +33,8 @@ func LinkChangedRecord(prefix string, ev *eventspb.LinkChanged) (*kgo.Record, er
 	if err != nil {
 		return nil, fmt.Errorf("encoding a link change: %w", err)
 	}
-	return &kgo.Record{
-		Topic: LinksChangelog.Name(prefix),
-		Key:   ev.GetLinkId(),
-		Value: value,
-		Headers: []kgo.RecordHeader{
-			{Key: "ce_specversion", Value: []byte("1.0")},
-			{Key: "ce_id", Value: []byte(hex.EncodeToString(ev.GetLinkId()) + "-" + strconv.FormatUint(ev.GetRevision(), 10))},
-			{Key: "ce_type", Value: []byte(cloudEventType(ev.GetKind()))},
-			{Key: "ce_source", Value: []byte(Source)},
-			{Key: "ce_time", Value: []byte(ev.GetChangedAt().AsTime().Format(time.RFC3339Nano))},
-			{Key: "content-type", Value: []byte("application/protobuf")},
-		},
-	}, nil
+	brief := briefOf(ev)
+	return brief.record(prefix, value), nil
 }
 
 // LinkTombstone is the record with a null value that follows a deletion after

@@ -29,6 +29,11 @@ type Settings struct {
 	// Versions has states left out that are not newer than what was handled. Without it
 	// the handler gets every record, also again.
 	Versions Versions
+	// Skip is asked about a change of the changelog before it is decoded, where Brief can
+	// tell what it is about. What it says true to counts as handled, and costs a fraction;
+	// Versions do not hear of it. It is called by several goroutines. Only a subscription
+	// asks it.
+	Skip func(context.Context, Brief) bool
 	// DeadLetter is given each record that could not be decoded or handled. When it
 	// returns nil, the record is passed over. Without it Run ends with the error and the
 	// record stays to be read: nothing is skipped silently. It may get a record again, as a
@@ -105,6 +110,7 @@ type Observed string
 // What is observed. The list may grow.
 const (
 	ObservedHandled  Observed = "handled"  // the handler returned nil; Took is how long it took
+	ObservedSkipped  Observed = "skipped"  // Skip was true of Records records
 	ObservedStale    Observed = "stale"    // left out: not newer than what was handled
 	ObservedRetried  Observed = "retried"  // the handler returned Err and is asked again
 	ObservedDead     Observed = "dead"     // given to DeadLetter, because of Err

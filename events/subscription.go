@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -320,6 +321,12 @@ func (s *Subscription) handle(ctx context.Context, r *round, fetches kgo.Fetches
 // partition handles records in order, marks what is done, and returns what is not.
 func (s *Subscription) partition(ctx context.Context, r *round, records []*kgo.Record) (rest []*kgo.Record, err error) {
 	for len(records) > 0 && !r.hurried() {
+		if n := s.skip(ctx, r, records); n > 0 {
+			s.client.MarkCommitRecords(records[n-1])
+			s.settings.Observe(Observation{What: ObservedSkipped, Topic: s.topic, Partition: records[0].Partition, Records: int64(n)})
+			records = records[n:]
+			continue
+		}
 		chunk := records[:min(s.batch, len(records))]
 		err := s.process(ctx, r, chunk)
 		if errors.Is(err, errInterrupted) {
@@ -332,4 +339,18 @@ func (s *Subscription) partition(ctx context.Context, r *round, records []*kgo.R
 		records = records[len(chunk):]
 	}
 	return records, nil
+}
+
+// skip says how many records at the beginning need not be decoded.
+func (s *Subscription) skip(ctx context.Context, r *round, records []*kgo.Record) (n int) {
+	if s.settings.Skip == nil || s.topic != LinksChangelog {
+		return 0
+	}
+	for ; n < len(records) && !r.hurried(); n++ {
+		brief, ok := BriefOf(records[n].Value)
+		if !ok || !bytes.Equal(records[n].Key, brief.Link[:]) || !s.settings.Skip(ctx, brief) {
+			break
+		}
+	}
+	return n
 }

@@ -274,6 +274,41 @@ func TestStatesThatAreNotNewerAreLeftOut(t *testing.T) {
 	}
 }
 
+// Guards I97.
+func TestWhatIsSkippedCountsAsHandled(t *testing.T) {
+	w := newWorld(t, 3)
+	w.produce(t, changes(t, 20, 10)...)
+	bad := change(t, 0, 11)
+	bad.Value = []byte("no change")
+	w.produce(t, bad, change(t, 1, 11))
+	settings := w.settings()
+	var skipped, dead atomic.Int64
+	settings.Skip = func(_ context.Context, b events.Brief) bool { return b.Link[15]%2 == 0 || b.Revision == 3 }
+	settings.Observe = func(o events.Observation) {
+		if o.What == events.ObservedSkipped {
+			skipped.Add(o.Records)
+		}
+	}
+	settings.DeadLetter = func(context.Context, events.Dead) error { dead.Add(1); return nil }
+	sub, err := events.SubscribeLinks(settings, w.note)
+	r := start(t, sub, err)
+	for _, h := range w.waitFor(t, 91) { // nine of each odd link, and the last
+		if h.link[15]%2 == 0 || h.revision == 3 {
+			t.Errorf("%s was handled at %d", h.link, h.revision)
+		}
+	}
+	eventually(t, "everything is read", func() error {
+		if skipped.Load() != 110 || dead.Load() != 1 {
+			return fmt.Errorf("%d are skipped, want 110; %d are dead, want 1", skipped.Load(), dead.Load())
+		}
+		return nil
+	})
+	r.stop(t)
+	if got := w.committed(t, events.LinksChangelog); got != 202 || len(w.seen()) != 91 {
+		t.Errorf("%d changes are committed, want 202; %d handled, want 91", got, len(w.seen()))
+	}
+}
+
 // A process is told to stop with hundreds of records in hand: it finishes the one it is
 // at, commits that, and begins no other.
 //

@@ -8,9 +8,11 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"mime"
 	"net/http"
@@ -69,13 +71,33 @@ var setHuma = sync.OnceFunc(func() {
 
 var errNotUTF8 = errors.New("the body is not valid UTF-8")
 
+// Appender is an answer that writes itself, as huma would: without escapes for HTML.
+type Appender interface {
+	AppendJSON(to []byte) ([]byte, error)
+}
+
 // jsonFormat is huma's, but refuses bytes that encoding/json would quietly replace
-// by U+FFFD.
+// by U+FFFD, and lets an Appender write itself.
 func jsonFormat() huma.Format {
 	format := huma.DefaultJSONFormat
+	format.Marshal = func(w io.Writer, v any) error {
+		answer, ok := v.(Appender)
+		if !ok {
+			return huma.DefaultJSONFormat.Marshal(w, v)
+		}
+		text, err := answer.AppendJSON(nil)
+		if err == nil {
+			_, err = w.Write(append(text, '\n'))
+		}
+		return err
+	}
 	format.Unmarshal = func(data []byte, v any) error {
 		if !utf8.Valid(data) {
 			return errNotUTF8
+		}
+		if body, ok := v.(json.Unmarshaler); ok && json.Valid(data) {
+			// What encoding/json does, but that it looks for the end of the text once more.
+			return body.UnmarshalJSON(bytes.TrimSpace(data))
 		}
 		return json.Unmarshal(data, v)
 	}

@@ -90,12 +90,12 @@ func (o OptionText) Parse() (Options, error) {
 
 // Text is how a record holds the options.
 func (o *Options) Text() (OptionText, error) {
+	if o.none() {
+		return "", nil
+	}
 	text, err := json.Marshal(o)
 	if err != nil {
 		return "", fmt.Errorf("encoding link options: %w", err)
-	}
-	if string(text) == "{}" {
-		return "", nil
 	}
 	return OptionText(text), nil
 }
@@ -103,18 +103,23 @@ func (o *Options) Text() (OptionText, error) {
 // flags announce what the options hold.
 func (o *Options) flags() Flags {
 	var flags Flags
-	for flag, set := range map[Flags]bool{
-		FlagPassword:  o.UnlockKey != nil,
-		FlagRules:     len(o.Rules) > 0,
-		FlagVariants:  len(o.Variants) > 0,
-		FlagMaxClicks: o.MaxClicks > 0,
-		FlagPreview:   o.Preview != nil,
-	} {
+	announce := func(flag Flags, set bool) {
 		if set {
 			flags |= flag
 		}
 	}
+	announce(FlagPassword, o.UnlockKey != nil)
+	announce(FlagRules, len(o.Rules) > 0)
+	announce(FlagVariants, len(o.Variants) > 0)
+	announce(FlagMaxClicks, o.MaxClicks > 0)
+	announce(FlagPreview, o.Preview != nil)
 	return flags
+}
+
+// none says that there is nothing in the options.
+func (o *Options) none() bool {
+	return o.MaxClicks == 0 && o.MaxClicksSince == 0 && len(o.UnlockKey) == 0 && len(o.Rules) == 0 &&
+		len(o.Variants) == 0 && o.VariantsEnd == 0 && o.Winner == 0 && o.Preview == nil
 }
 
 // addOptions takes over what a change says beyond a plain link.

@@ -162,7 +162,7 @@ var ErrBadRecord = errors.New("not a link record")
 
 // Encode is the value that Redis holds.
 func (r *Record) Encode() ([]byte, error) {
-	value, err := json.Marshal(r)
+	value, err := r.append(make([]byte, 0, 256+len(r.Destination)+len(r.Options)))
 	if err != nil {
 		return nil, fmt.Errorf("encoding a link record: %w", err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
+	"github.com/linkstream/linkstream/services/internal/memory"
 	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
@@ -61,6 +62,10 @@ func (s settings) Validate() error {
 	return errors.Join(errs...)
 }
 
+// memoryLimit is far above what is in use. Only while links are read for the first time,
+// some millions of them are more.
+const memoryLimit = 384 << 20
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -86,6 +91,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	memory.Relax(memoryLimit)
 	registry := telemetry.NewRegistry()
 	clicks, err := query.Open(s.ClickHouseURL)
 	if err != nil {

@@ -13,10 +13,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/linkstream/linkstream/events"
 	"github.com/linkstream/linkstream/events/eventspb"
@@ -28,6 +30,8 @@ const (
 	maxRows = 10_000
 	// maxWait is how long a change waits for others.
 	maxWait = 500 * time.Millisecond
+	// minFetch is how many bytes of the changelog are worth a fetch.
+	minFetch = 64 << 10
 	// tryAgain is the pause after an insert that failed.
 	tryAgain = time.Second
 )
@@ -65,6 +69,9 @@ type Catalog struct {
 // New returns a catalog. The settings have no group.
 func New(store Store, settings events.Settings, log *slog.Logger) *Catalog {
 	c := &Catalog{store: store, settings: settings, log: log}
+	// A change waits for others anyway: so many together, or as long as a copy waits for a
+	// fetch (half a second).
+	c.settings.Kafka = append(slices.Clip(c.settings.Kafka), kgo.FetchMinBytes(minFetch))
 	// Whoever serves the links sees to such a record; here one link stays as it was.
 	c.settings.DeadLetter = func(ctx context.Context, dead events.Dead) error {
 		if dead.Tries > 0 {
@@ -101,8 +108,12 @@ func (c *Catalog) copy(ctx context.Context) error {
 		c.ready.Store(true)
 	}
 	rows := make(chan Row, maxRows)
-	links, err := events.NewCopy(c.settings, func(ctx context.Context, change events.LinkChange) error {
+	var links *events.Copy
+	links, err = events.NewCopy(c.settings, func(ctx context.Context, change events.LinkChange) error {
 		row, ok := rowOf(change)
+		if known != nil && isClosed(links.Complete()) {
+			known = nil // it was of the first pass, and takes some 70 bytes for each link
+		}
 		if !ok || row.Revision <= known[row.LinkID] {
 			return nil
 		}

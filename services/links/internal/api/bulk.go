@@ -66,13 +66,17 @@ type bulkInput struct{ Body bulkBody }
 
 // bulkBody is the body of a bulk call, with the links as they came.
 type bulkBody struct {
-	Links []json.RawMessage
+	Links []string
 	wrong []httpapi.FieldError
 }
 
 // UnmarshalJSON implements json.Unmarshaler. What is wrong with the body as a whole
 // is noted, to be told together.
 func (b *bulkBody) UnmarshalJSON(text []byte) error {
+	if links, ok := splitLinks(string(text)); ok && len(links) > 0 && len(links) <= maxBulk {
+		b.Links = links
+		return nil
+	}
 	var members map[string]json.RawMessage
 	refuse := func(field, code, detail string) {
 		b.wrong = append(b.wrong, httpapi.FieldError{Field: field, Code: code, Detail: detail})
@@ -83,18 +87,23 @@ func (b *bulkBody) UnmarshalJSON(text []byte) error {
 	}
 	links, ok := members["links"]
 	delete(members, "links")
-	switch err := json.Unmarshal(links, &b.Links); {
+	var rows []json.RawMessage
+	switch err := json.Unmarshal(links, &rows); {
 	case !ok:
 		refuse("links", "required", "the links to be made are needed")
 	case err != nil:
 		refuse("links", "invalid", "expected a list of links")
-	case len(b.Links) == 0:
+	case len(rows) == 0:
 		refuse("links", "required", "one link at least is needed")
-	case len(b.Links) > maxBulk:
+	case len(rows) > maxBulk:
 		refuse("links", "too_many", "a call makes 1,000 links at most")
 	}
 	for name := range members {
 		refuse(name, "unknown", "there is no such member")
+	}
+	b.Links = make([]string, len(rows))
+	for i, row := range rows {
+		b.Links[i] = string(row)
 	}
 	return nil
 }
@@ -111,10 +120,10 @@ func (bulkBody) Schema(r huma.Registry) *huma.Schema {
 	}
 }
 
-type bulkOutput struct {
-	Body struct {
-		Results []bulkResult `json:"results" nullable:"false" doc:"One for each link, in order"`
-	}
+type bulkOutput struct{ Body bulkOutputBody }
+
+type bulkOutputBody struct {
+	Results []bulkResult `json:"results" nullable:"false" doc:"One for each link, in order"`
 }
 
 // bulkResult is what became of one link.
@@ -174,7 +183,7 @@ func (a *api) bulk(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
 
 // readRows reads and checks the links of a call. It writes the results of the bad
 // ones, and returns the good ones with their places.
-func (a *api) readRows(ctx context.Context, workspace uuid.UUID, seed idempotency.Seed, links []json.RawMessage, results []bulkResult) (rows []link.New, places []int) {
+func (a *api) readRows(ctx context.Context, workspace uuid.UUID, seed idempotency.Seed, links []string, results []bulkResult) (rows []link.New, places []int) {
 	budget := &passwordBudget{locks: a.locks, left: maxBulkPasswords}
 	rows, places = make([]link.New, 0, len(links)), make([]int, 0, len(links))
 	for i, text := range links {
@@ -221,33 +230,4 @@ func refuseRow(result *bulkResult, err error) bool {
 	p := told(err)
 	result.Status, result.Error = p.Status, p
 	return result.Status >= http.StatusInternalServerError
-}
-
-// rowReader reads links that come many at a time, by the same schema as single ones.
-type rowReader struct {
-	registry huma.Registry
-	schema   *huma.Schema
-}
-
-func newRowReader(h huma.API) *rowReader {
-	registry := h.OpenAPI().Components.Schemas
-	return &rowReader{registry: registry, schema: registry.Schema(reflect.TypeFor[newLinkBody](), true, "")}
-}
-
-// read returns what is wrong with the row, or nil.
-func (r *rowReader) read(text []byte, into *newLinkBody) *httpapi.Problem {
-	var tree any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return httpapi.NewProblem(http.StatusBadRequest, "malformed", "The link cannot be read.")
-	}
-	path, result := huma.NewPathBuffer(make([]byte, 0, 64), 0), &huma.ValidateResult{}
-	path.Push("body")
-	huma.Validate(r.registry, r.schema, path, huma.ModeWriteToServer, tree, result)
-	if len(result.Errors) > 0 {
-		return httpapi.Invalid(httpapi.FieldErrors(result.Errors)...)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return httpapi.Invalid(httpapi.FieldErrors([]error{&huma.ErrorDetail{Location: "body", Message: err.Error()}})...)
-	}
-	return nil
 }

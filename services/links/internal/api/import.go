@@ -351,7 +351,7 @@ func ReadLink(h huma.API) transfer.Reader {
 	rows := newRowReader(h)
 	return func(text []byte) (link.Change, error) {
 		var body newLinkBody
-		if p := rows.read(text, &body); p != nil {
+		if p := rows.check(text, &body); p != nil {
 			wrong := link.FieldErrors{}
 			for _, f := range p.Errors {
 				wrong = append(wrong, link.FieldError{Field: f.Field, Code: link.Code(f.Code), Detail: f.Detail})

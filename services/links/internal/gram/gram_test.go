@@ -42,6 +42,10 @@ func TestASetHasWhateverILIKEFinds(t *testing.T) {
 	check("300 \u212A", "00 k", true)
 	check("https://e.test/a?b=c\x00d", "B=C", true)
 	check("a\nbc", "A\nbc", true)
+	check("spring\nsale", "ing\nsale", true)
+	check("spring\nsale", "gsale", false)
+	check("spring\nsale", "spring\nwxyz", false)
+	check("a\x00\x00\x00\x00b", "\x00\x00\x00\x00b", true)
 
 	if g := gram.Of(a, "spring"); len(g) != 3 || slices.Equal(g, gram.Of(b, "spring")) {
 		t.Errorf("got %v; want three, and others in another workspace", g)

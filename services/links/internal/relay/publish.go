@@ -11,10 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/linkstream/linkstream/events"
-	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/links/internal/changelog"
 )
@@ -233,11 +231,7 @@ func (p *publisher) records(r *row) []*record {
 }
 
 func (p *publisher) record(payload []byte) (*kgo.Record, error) {
-	ev := &eventspb.LinkChanged{}
-	if err := proto.Unmarshal(payload, ev); err != nil {
-		return nil, fmt.Errorf("%w: %w", errUndecodable, err)
-	}
-	record, err := events.LinkChangedRecord(p.relay.prefix, ev)
+	record, err := events.LinkChangedRecordOf(p.relay.prefix, payload)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUndecodable, err)
 	}

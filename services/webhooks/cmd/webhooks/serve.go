@@ -21,6 +21,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/httpserver"
 	"github.com/linkstream/linkstream/services/internal/kafka"
+	"github.com/linkstream/linkstream/services/internal/memory"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
 	"github.com/linkstream/linkstream/services/webhooks/internal/api"
@@ -36,11 +37,15 @@ import (
 // attemptTimeout bounds one call of an endpoint, and is part of what the API promises.
 const attemptTimeout = 10 * time.Second
 
+// memoryLimit is far above what is in use: deliveries in hand, endpoints, records.
+const memoryLimit = 256 << 20
+
 func serve(ctx context.Context, s *settings, stdout io.Writer) error {
 	log, err := telemetry.NewLogger(stdout, s.LogLevel, "webhooks")
 	if err != nil {
 		return err
 	}
+	memory.Relax(memoryLimit)
 	registry := telemetry.NewRegistry()
 	box, err := sealed.New(s.SecretKey, s.SecretKeysOld...)
 	if err != nil {

@@ -39,13 +39,13 @@ func (l *Links) Handle(ctx context.Context, c events.LinkChange) error {
 	if c.Event == nil {
 		return nil // a tombstone: the deletion was told a week ago
 	}
+	endpoints, err := l.known.at(ctx, uuid.UUID(c.Event.GetWorkspaceId()), c.Event.GetChangedAt().AsTime())
+	if err != nil {
+		return fmt.Errorf("asking for the endpoints: %w", err)
+	}
 	ev := event.Changed(c.Event, l.urls)
 	if ev == nil {
 		return fmt.Errorf("kind %v of a change is not known: %w", c.Event.GetKind(), events.ErrPoison)
-	}
-	endpoints, err := l.known.at(ctx, ev.Workspace, ev.At)
-	if err != nil {
-		return fmt.Errorf("asking for the endpoints: %w", err)
 	}
 	var queue []postgres.Queued
 	for i := range endpoints {
@@ -57,6 +57,16 @@ func (l *Links) Handle(ctx context.Context, c events.LinkChange) error {
 		return fmt.Errorf("queueing: %w", err)
 	}
 	return l.noteExpiry(ctx, c.Event)
+}
+
+// Skip is for events.Settings: it says of a change that it means nothing to anybody, so
+// that nobody need decode it. Most workspaces have no endpoint.
+func (l *Links) Skip(ctx context.Context, b events.Brief) bool {
+	if b.Expires {
+		return false
+	}
+	endpoints, err := l.known.at(ctx, uuid.UUID(b.Workspace), b.ChangedAt)
+	return err == nil && len(endpoints) == 0 // Handle meets the error again, and says it
 }
 
 // noteExpiry remembers links that expire. One that no longer does is found out when its

@@ -62,6 +62,7 @@ func (r *Reader) Run(ctx context.Context) error {
 		r.again(ctx, "links", func() (*events.Subscription, error) {
 			s := r.settings
 			s.Group, s.Start, s.Observe, s.DeadLetter = groupLinks, events.Earliest(), r.observe, r.bury
+			s.Skip = r.links.Skip
 			return events.SubscribeLinks(s, r.links.Handle)
 		})
 	}()
