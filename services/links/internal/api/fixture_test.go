@@ -97,6 +97,27 @@ func (s *service) workspace(tb testing.TB, name string) string {
 	return made.APIKey
 }
 
+// sessionIn logs the first workspace's owner in and moves the session to another one,
+// which is made for it.
+func (s *service) sessionIn(t *testing.T, name string) string {
+	t.Helper()
+	made, err := account.Bootstrap(t.Context(), s.store, ring(t), cheap(), account.First{
+		Workspace: name, Email: "first@x.test", Domain: host, Password: "first's password",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := s.accounts.LogIn(t.Context(), "first@x.test", "first's password")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, err = s.accounts.Switch(t.Context(), token, made.WorkspaceID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
 func (s *service) exec(t *testing.T, statement string, args ...any) {
 	t.Helper()
 	if _, err := s.pool.Exec(t.Context(), statement, args...); err != nil {

@@ -61,7 +61,7 @@ func told(err error) *httpapi.Problem {
 	case errors.Is(err, link.ErrSlugTaken):
 		return httpapi.NewProblem(http.StatusConflict, "slug_taken", "Another link has this slug on this domain.")
 	case errors.Is(err, account.ErrEmailTaken):
-		return httpapi.NewProblem(http.StatusConflict, "email_taken", "Somebody uses this email already.")
+		return httpapi.NewProblem(http.StatusConflict, "email_taken", "A member of this workspace has this email already.")
 	case errors.Is(err, account.ErrLastOwner):
 		return httpapi.NewProblem(http.StatusConflict, "last_owner", "A workspace keeps one owner at least.")
 	case errors.Is(err, link.ErrStale):
