@@ -112,7 +112,7 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	mux := http.NewServeMux()
 	mux.Handle("/v1/imports", sessions.Bearer(gateway.New("links", links, log).Uploads()))
 	mux.Handle("/v1/imports/", toLinks)
-	for _, thing := range []string{"links", "domains", "keys", "users"} {
+	for _, thing := range []string{"links", "domains", "keys", "users", "tags", "utm-templates"} {
 		mux.Handle("/v1/"+thing, toLinks)
 		mux.Handle("/v1/"+thing+"/", toLinks)
 	}

@@ -67,6 +67,8 @@ func newService(tb testing.TB) *service {
 	api.RegisterImports(document, s.importer, log)
 	api.RegisterDomains(document, s.store, log)
 	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
+	api.RegisterTags(document, s.store, log)
+	api.RegisterTemplates(document, s.store, log)
 	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
 	s.handler = httpapi.Middleware(mux, prometheus.NewRegistry(), log)
 	return s
@@ -161,6 +163,8 @@ type answer struct {
 	Shared        bool
 
 	Data       []struct{ ID, Slug, Name, Email, Host string }
+	Complete   bool
+	UTM        map[string]string
 	NextCursor *string `json:"next_cursor"`
 
 	Name, Prefix, Key, Email, Role, Password string
