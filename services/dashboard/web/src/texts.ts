@@ -25,6 +25,19 @@ export const texts = {
     create: "New",
     apiDocs: "API docs",
   },
+  workspaces: {
+    menu: "Workspaces",
+    heading: "Your workspaces",
+    current: (name: string) => `Workspace ${name}. Switch to another`,
+    unnamed: "Workspace",
+    join: "Join another workspace",
+    joinAction: "Join",
+    joinText: (email: string) =>
+      `Was ${email} added to another workspace? Enter the password that you were given for it. From then on you switch between both, with one password that only you know.`,
+    handedOver: "The password you were given",
+    newPassword: "Your new password",
+    newPasswordHint: "8 characters or more, for all your workspaces. Other devices are logged out.",
+  },
   account: { menu: "Account", loggedInAs: "Logged in as" },
 
   palette: {
@@ -254,6 +267,7 @@ export const texts = {
     clearSearch: "Clear the search",
     allDomains: "All domains",
     allTags: "All tags",
+    tagWithCount: (tag: string, links: string) => `${tag} (${links})`,
     archived: "Archived",
     sortBy: "Sort by",
     sorts: { created: "Newest", clicks: "Most clicks", last_click: "Last click" },
@@ -388,7 +402,14 @@ export const texts = {
     saveAs: "Save as a template",
     save: "Save template",
     clear: "Clear",
-    where: "Templates are kept in this browser.",
+    where: "Everybody in the workspace can use its templates.",
+    saved: (name: string) => `Template “${name}” saved.`,
+    removed: (name: string) => `Template “${name}” deleted.`,
+    kept: (n: number) =>
+      `${n} ${plural(n, "template is", "templates are")} in this browser only, from before the workspace kept them.`,
+    move: "Move to the workspace",
+    moved: "The templates are in the workspace now.",
+    drop: "Discard",
     fields: { source: "Source", medium: "Medium", campaign: "Campaign", term: "Term", content: "Content" },
     examples: {
       source: "newsletter",
@@ -652,10 +673,11 @@ export const texts = {
       viewer: "Reads links and figures.",
     },
     remove: (email: string) => `Remove ${email}`,
-    removeText: "They are logged out and cannot come back.",
+    removeText: "They are logged out of this workspace and cannot come back.",
     removeAction: "Remove",
     secretHeading: "Their password",
-    secretText: (email: string) => `Hand it over to ${email}: it is not shown again.`,
+    secretText: (email: string) =>
+      `Hand it over to ${email}: it is not shown again. It opens this workspace. Who uses linkstream elsewhere already can join both in the menu of workspaces.`,
   },
   webhooks: {
     lead: "Addresses that are told what happens, signed as Standard Webhooks has it, with retries for three days.",
@@ -726,6 +748,7 @@ export const texts = {
     number: "Numbers",
     date: "Dates",
     workspace: "Workspace",
+    workspaceId: "Workspace id",
   },
 
   problems: {
