@@ -16,7 +16,9 @@ export function Logo({ tight = false }: { tight?: boolean }) {
         <circle cx="8" cy="12.5" r="2.4" className="fill-white" />
         <circle cx="24" cy="12.5" r="2.4" className="fill-white" />
       </svg>
-      <span className={`font-semibold text-[1.0625rem] tracking-tight ${tight ? "max-sm:hidden" : ""}`}>{texts.product}</span>
+      <span className={`font-semibold text-[1.0625rem] tracking-tight ${tight ? "max-sm:hidden" : ""}`}>
+        {texts.product}
+      </span>
     </span>
   );
 }
