@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -83,9 +84,7 @@ func (w *world) post(t *testing.T, path, body, given string, header map[string]s
 	if given != "" {
 		all["Cookie"] = CookieName + "=" + given
 	}
-	for k, v := range header {
-		all[k] = v
-	}
+	maps.Copy(all, header)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/session/workspace", w.handler.Switch)
 	mux.HandleFunc("/session/join", w.handler.Join)

@@ -321,12 +321,11 @@ func TestJoiningFromTheSideOfTheInvited(t *testing.T) {
 	members := account.NewMembers(w.store, w.accounts)
 	id := uuid.Must(uuid.NewV7())
 	spec := account.MemberSpec{Email: ownersEmail, Role: account.Editor}
-	_, handedOver, err := members.Add(t.Context(), second.WorkspaceID, id, spec)
-	if err != nil {
+	if _, _, err := members.Add(t.Context(), second.WorkspaceID, id, spec); err != nil {
 		t.Fatal(err)
 	}
 	// Until its person takes it, the request may be made again.
-	_, handedOver, err = members.Add(t.Context(), second.WorkspaceID, id, spec)
+	_, handedOver, err := members.Add(t.Context(), second.WorkspaceID, id, spec)
 	if err != nil {
 		t.Fatal(err)
 	}

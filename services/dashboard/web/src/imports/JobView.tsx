@@ -7,12 +7,12 @@ import { linksKey } from "../api/links";
 import type { ImportJob } from "../api/types";
 import { percent, whole } from "../format";
 import { texts } from "../texts";
+import { Badge } from "../ui/Badge";
 import { Button, buttonClass } from "../ui/Button";
 import { saveFrom } from "../ui/download";
 import { ErrorNotice, Skeleton } from "../ui/Notice";
 import { Panel } from "../ui/Panel";
 import { Bar } from "./Bar";
-import { JobBadge } from "./RecentImports";
 import { Report } from "./Report";
 import { type Chosen, useUpload } from "./useUpload";
 
@@ -44,14 +44,10 @@ export function JobView({ id, chosen, onJob }: Props) {
     <Panel className="overflow-hidden">
       <div className="space-y-4 p-5 sm:p-6">
         <div className="flex flex-wrap items-center justify-between gap-3">
-          <h2
-            className="flex flex-wrap items-center gap-2 font-semibold text-base"
-            role="status"
-            data-import={job.state}
-          >
-            {headingOf(job)}
-            <JobBadge job={job} />
-          </h2>
+          <div role="status" data-import={job.state} className="flex flex-wrap items-center gap-2">
+            <h2 className="font-semibold text-base">{headingOf(job)}</h2>
+            {job.dry_run && <Badge>{texts.imports.trial}</Badge>}
+          </div>
           <Actions job={job} chosen={chosen} onJob={onJob} />
         </div>
         <Bar label={texts.imports.progressLabel} share={job.total > 0 ? job.read / job.total : 0} />

@@ -17,7 +17,7 @@ const tones: Record<ImportJob["state"], Tone> = {
   cancelled: "plain",
 };
 
-export function JobBadge({ job }: { job: ImportJob }) {
+function JobBadge({ job }: { job: ImportJob }) {
   const t = texts.imports;
   return (
     <>

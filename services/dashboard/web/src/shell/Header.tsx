@@ -10,7 +10,7 @@ import { places } from "./nav";
 import { WorkspaceSwitch } from "./WorkspaceSwitch";
 
 /** The bar at the top: where one is, and what works everywhere. */
-export function Header({ onPalette, onHelp }: { onPalette: () => void; onHelp: () => void }) {
+export function Header({ onPalette, onHelp, onJoin }: Record<"onPalette" | "onHelp" | "onJoin", () => void>) {
   const editor = useEditor();
   return (
     <header className="sticky top-0 z-10 border-line border-b bg-panel">
@@ -22,7 +22,7 @@ export function Header({ onPalette, onHelp }: { onPalette: () => void; onHelp: (
           <span aria-hidden className="text-line-strong text-lg max-sm:hidden">
             /
           </span>
-          <WorkspaceSwitch />
+          <WorkspaceSwitch onJoin={onJoin} />
         </div>
         <nav aria-label={texts.nav.label} className="flex items-center gap-0.5 max-md:hidden">
           {places.map(({ to, label }) => (

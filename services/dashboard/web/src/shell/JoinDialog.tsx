@@ -1,12 +1,16 @@
+import { useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { joinWorkspaces } from "../api/session";
+import { joinWorkspaces, sessionQuery } from "../api/session";
 import { enterWorkspace } from "../session/workspace";
 import { FormDialog } from "../settings/FormDialog";
 import { texts } from "../texts";
 import { Field } from "../ui/Field";
 
 /** Makes one account of this one and of those that other workspaces made for the same person. */
-export function JoinDialog({ email, onClose }: { email: string; onClose: () => void }) {
+export function JoinDialog({ onClose }: { onClose: () => void }) {
+  const {
+    data: { email },
+  } = useSuspenseQuery(sessionQuery);
   const [password, setPassword] = useState("");
   const [fresh, setFresh] = useState("");
   const t = texts.workspaces;
