@@ -627,8 +627,6 @@ export const texts = {
       cancelled: "Stopped",
     },
     trial: "Check",
-    summary: (made: string, created: string, skipped: string, failed: string) =>
-      `${created} ${made} · ${skipped} passed over · ${failed} with a mistake`,
     paste: "Paste links",
     pasteHint: "One address a line, or a table with a heading (CSV, semicolons or tabs).",
     placeholder:

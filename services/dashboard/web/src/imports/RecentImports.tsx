@@ -27,6 +27,17 @@ function JobBadge({ job }: { job: ImportJob }) {
   );
 }
 
+/** How many rows ended how; what did not happen is not said. */
+function summaryOf(job: ImportJob): string {
+  const t = texts.imports;
+  const parts: [number, string][] = [
+    [job.created, job.dry_run ? t.wouldMake : t.wereMade],
+    [job.skipped, t.skipped],
+    [job.failed, t.failedRows],
+  ];
+  return parts.flatMap(([n, what], i) => (n > 0 || i === 0 ? [`${whole(n)} ${what}`] : [])).join(" · ");
+}
+
 /** Imports of the last 30 days: each goes on, and can be looked at, without the page that began it. */
 export function RecentImports({ onJob }: { onJob: (id: string) => void }) {
   const imports = useQuery(importsQuery);
@@ -54,14 +65,7 @@ export function RecentImports({ onJob }: { onJob: (id: string) => void }) {
                     <JobBadge job={job} />
                   </span>
                   <span className="mt-0.5 block text-quiet text-xs tabular-nums">
-                    {isOpen(job)
-                      ? t.progress(whole(job.read), whole(job.total))
-                      : t.summary(
-                          job.dry_run ? t.wouldMake : t.wereMade,
-                          whole(job.created),
-                          whole(job.skipped),
-                          whole(job.failed),
-                        )}
+                    {isOpen(job) ? t.progress(whole(job.read), whole(job.total)) : summaryOf(job)}
                   </span>
                 </span>
                 <time

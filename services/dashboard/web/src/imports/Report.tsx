@@ -44,7 +44,7 @@ export function Report({ job }: { job: ImportJob }) {
   return (
     <>
       {bad.length > 0 && (
-        <label className="flex cursor-pointer items-center gap-2 border-line border-t px-5 py-2.5">
+        <label className="flex cursor-pointer items-center gap-2 border-line border-t px-5 py-2.5 sm:px-6">
           <input
             type="checkbox"
             checked={onlyBad}
@@ -59,7 +59,7 @@ export function Report({ job }: { job: ImportJob }) {
         <table className="w-full text-left">
           <thead className="sticky top-0 bg-ground text-quiet text-xs">
             <tr>
-              <th scope="col" className="w-14 py-2 pr-3 pl-5 text-right font-medium">
+              <th scope="col" className="w-16 py-2 pr-3 pl-5 sm:pl-6 text-right font-medium">
                 {t.line}
               </th>
               <th scope="col" className="py-2 pr-3 font-medium">
@@ -78,7 +78,9 @@ export function Report({ job }: { job: ImportJob }) {
         </table>
       </section>
       {left > 0 && (
-        <p className="border-line border-t px-5 py-2.5 text-quiet text-xs">{t.moreInFile(whole(left))}</p>
+        <p className="border-line border-t px-5 py-2.5 text-quiet sm:px-6 text-xs">
+          {t.moreInFile(whole(left))}
+        </p>
       )}
     </>
   );
@@ -89,7 +91,7 @@ function Row({ row, dry }: { row: ReportRow; dry: boolean }) {
   const words = dry ? t.wouldStatus : t.status;
   return (
     <tr data-row-status={row.status}>
-      <td className="py-2 pr-3 pl-5 text-right align-top text-quiet tabular-nums">{row.row}</td>
+      <td className="py-2 pr-3 pl-5 sm:pl-6 text-right align-top text-quiet tabular-nums">{row.row}</td>
       <td className="max-w-40 truncate py-2 pr-3 align-top sm:max-w-64">
         {row.linkId ? (
           <Link
