@@ -93,7 +93,7 @@ function Counts({ job }: { job: ImportJob }) {
       </p>
       <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-4">
         {cells.map(([label, n, tone]) => (
-          <div key={label} className="flex flex-col-reverse bg-panel px-4 py-3">
+          <div key={label} className="flex flex-col-reverse justify-end bg-panel px-4 py-3">
             <dt className="text-quiet text-xs">{label}</dt>
             <dd className={`font-semibold text-lg tabular-nums ${n > 0 ? tone : "text-quiet"}`}>
               {whole(n)}
