@@ -33,6 +33,12 @@ func Scopes() []Scope { return []Scope{LinksRead, LinksWrite, AnalyticsRead, Adm
 var (
 	ErrUnauthenticated = errors.New("the token is unknown, revoked or expired")
 	ErrUnavailable     = errors.New("tokens cannot be checked right now")
+	// ErrNotMember: there is no such workspace, or the session's user is no member of it.
+	ErrNotMember = errors.New("no such workspace of this user")
+	// ErrWrongCredentials: no other account of the session's email has the password.
+	ErrWrongCredentials = errors.New("no other account has this password")
+	// ErrUnfitPassword: the new password is too short, too long, or no new one.
+	ErrUnfitPassword = errors.New("the new password cannot be one")
 )
 
 // Identity is who a token belongs to.

@@ -73,9 +73,64 @@ func (c *Client) LogOut(ctx context.Context, token string) error {
 	return nil
 }
 
+// Workspace is one that a session's user is a member of.
+type Workspace struct {
+	ID   uuid.UUID
+	Name string
+	// Role is owner, editor or viewer.
+	Role string
+}
+
+// Workspaces returns those of a session's user, the one opened last first. Nothing of it
+// is remembered.
+func (c *Client) Workspaces(ctx context.Context, token string) ([]Workspace, error) {
+	answer, err := c.rpc.ListWorkspaces(ctx, &accessv1.ListWorkspacesRequest{Token: token})
+	if err != nil {
+		return nil, translate(err)
+	}
+	out := make([]Workspace, len(answer.GetWorkspaces()))
+	for i, w := range answer.GetWorkspaces() {
+		id, err := uuid.FromBytes(w.GetId())
+		if err != nil {
+			return nil, fmt.Errorf("reading the workspace id: %w", err)
+		}
+		out[i] = Workspace{ID: id, Name: w.GetName(), Role: w.GetRole()}
+	}
+	return out, nil
+}
+
+// Switch moves a session to another workspace of its user, and returns its new token and
+// how long it lasts. It returns ErrNotMember when there is no such workspace.
+func (c *Client) Switch(ctx context.Context, token string, workspace uuid.UUID) (string, time.Duration, error) {
+	c.cache.forget(token)
+	answer, err := c.rpc.SwitchWorkspace(ctx, &accessv1.SwitchWorkspaceRequest{Token: token, WorkspaceId: workspace[:]})
+	if err != nil {
+		return "", 0, translate(err)
+	}
+	return answer.GetToken(), time.Duration(answer.GetExpiresInSeconds()) * time.Second, nil
+}
+
+// Join makes one account of a session's and of those with its email that have the given
+// password. It returns ErrWrongCredentials or ErrUnfitPassword.
+func (c *Client) Join(ctx context.Context, token, password, fresh string) (string, time.Duration, error) {
+	c.cache.forget(token)
+	answer, err := c.rpc.JoinWorkspaces(ctx, &accessv1.JoinWorkspacesRequest{Token: token, Password: password, NewPassword: fresh})
+	if err != nil {
+		return "", 0, translate(err)
+	}
+	return answer.GetToken(), time.Duration(answer.GetExpiresInSeconds()) * time.Second, nil
+}
+
 func translate(err error) error {
-	if connect.CodeOf(err) == connect.CodeUnauthenticated {
+	switch connect.CodeOf(err) { //nolint:exhaustive // every other code means that nobody could say
+	case connect.CodeUnauthenticated:
 		return ErrUnauthenticated
+	case connect.CodeNotFound:
+		return ErrNotMember
+	case connect.CodePermissionDenied:
+		return ErrWrongCredentials
+	case connect.CodeInvalidArgument:
+		return ErrUnfitPassword
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

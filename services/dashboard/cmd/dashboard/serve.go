@@ -112,7 +112,7 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	mux := http.NewServeMux()
 	mux.Handle("/v1/imports", sessions.Bearer(gateway.New("links", links, log).Uploads()))
 	mux.Handle("/v1/imports/", toLinks)
-	for _, thing := range []string{"links", "domains", "keys", "users"} {
+	for _, thing := range []string{"links", "domains", "keys", "users", "tags", "utm-templates"} {
 		mux.Handle("/v1/"+thing, toLinks)
 		mux.Handle("/v1/"+thing+"/", toLinks)
 	}
@@ -123,6 +123,8 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	mux.HandleFunc("/v1/analytics", unknown) // or the mux would redirect to the line above
 	mux.HandleFunc("/v1/", unknown)
 	mux.Handle("/session", sessions)
+	mux.HandleFunc("/session/workspace", sessions.Switch)
+	mux.HandleFunc("/session/join", sessions.Join)
 	mux.HandleFunc("GET /openapi.json", docs.ServeJSON)
 	mux.Handle("GET /docs", page)
 	mux.HandleFunc("GET /docs/page.css", page.ServeStyle)

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
 	"github.com/linkstream/linkstream/services/internal/ratelimit"
@@ -46,6 +48,9 @@ type accounts interface {
 	Authenticate(ctx context.Context, token string) (*access.Identity, error)
 	LogIn(ctx context.Context, email, password string) (string, time.Duration, error)
 	LogOut(ctx context.Context, token string) error
+	Workspaces(ctx context.Context, token string) ([]access.Workspace, error)
+	Switch(ctx context.Context, token string, workspace uuid.UUID) (string, time.Duration, error)
+	Join(ctx context.Context, token, password, fresh string) (string, time.Duration, error)
 }
 
 // Settings say where the dashboard stands.
@@ -82,8 +87,9 @@ func New(accounts accounts, limiter *ratelimit.Limiter, settings Settings, log *
 
 // who is the answer to "who is logged in here?".
 type who struct {
-	Email       string `json:"email"`
-	WorkspaceID string `json:"workspace_id"`
+	Email       string      `json:"email"`
+	WorkspaceID string      `json:"workspace_id"`
+	Workspaces  []workspace `json:"workspaces"`
 }
 
 // ServeHTTP answers GET (who is logged in), POST (log in) and DELETE (log out).
@@ -112,16 +118,26 @@ func (h *Handler) who(w http.ResponseWriter, r *http.Request) {
 		httpapi.Write(r.Context(), w, unauthenticated())
 		return
 	}
+	h.tell(w, r, token)
+}
+
+// tell answers with whose token it is.
+func (h *Handler) tell(w http.ResponseWriter, r *http.Request, token string) {
 	id, err := h.accounts.Authenticate(r.Context(), token)
-	switch {
-	case errors.Is(err, access.ErrUnauthenticated):
-		h.forget(w)
-		httpapi.Write(r.Context(), w, unauthenticated())
-	case err != nil:
-		h.unavailable(w, r, err)
-	default:
-		answer(w, who{Email: id.Email, WorkspaceID: id.WorkspaceID.String()})
+	if err != nil {
+		h.refuse(w, r, err)
+		return
 	}
+	known, err := h.accounts.Workspaces(r.Context(), token)
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	workspaces := make([]workspace, len(known))
+	for i, w := range known {
+		workspaces[i] = workspace{ID: w.ID.String(), Name: w.Name, Role: w.Role}
+	}
+	answer(w, who{Email: id.Email, WorkspaceID: id.WorkspaceID.String(), Workspaces: workspaces})
 }
 
 // logIn starts a session. Both limits count before the password is compared, and
@@ -143,7 +159,7 @@ func (h *Handler) logIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	form.Email = strings.TrimSpace(form.Email)
-	if p := incomplete(form.Email, form.Password); p != nil {
+	if p := missing(field{"email", form.Email}, field{"password", form.Password}); p != nil {
 		httpapi.Write(ctx, w, p)
 		return
 	}
@@ -158,20 +174,20 @@ func (h *Handler) logIn(w http.ResponseWriter, r *http.Request) {
 		httpapi.Write(ctx, w, httpapi.NewProblem(http.StatusUnauthorized, "wrong_credentials", "Email and password do not match."))
 		return
 	}
+	h.giveBack(r, address, email)
+	if err != nil {
+		h.unavailable(w, r, err)
+		return
+	}
+	h.moved(w, r, token, lifetime)
+}
+
+// giveBack uncounts a try that was no failure.
+func (h *Handler) giveBack(r *http.Request, address, email string) {
+	ctx := r.Context()
 	if err := errors.Join(h.addresses.Return(ctx, address, perAddress(), 1), h.emails.Return(ctx, email, perAccount(), 1)); err != nil {
 		h.log.ErrorContext(ctx, "tries not given back", "err", err)
 	}
-	if err != nil {
-		h.unavailable(w, r, err)
-		return
-	}
-	id, err := h.accounts.Authenticate(ctx, token)
-	if err != nil {
-		h.unavailable(w, r, err)
-		return
-	}
-	http.SetCookie(w, h.cookie(token, int(lifetime/time.Second)))
-	answer(w, who{Email: id.Email, WorkspaceID: id.WorkspaceID.String()})
 }
 
 // logOut ends the session. The cookie stays when the session could not be ended:
@@ -225,18 +241,20 @@ func answer(w http.ResponseWriter, v who) {
 	_ = json.NewEncoder(w).Encode(v) // the client is gone: nobody to tell
 }
 
-func incomplete(email, password string) *httpapi.Problem {
-	var missing []httpapi.FieldError
-	if email == "" {
-		missing = append(missing, httpapi.FieldError{Field: "email", Code: "required", Detail: "is required"})
+type field struct{ name, value string }
+
+// missing is a problem that names the fields without a value, or nil.
+func missing(fields ...field) *httpapi.Problem {
+	var empty []httpapi.FieldError
+	for _, f := range fields {
+		if f.value == "" {
+			empty = append(empty, httpapi.FieldError{Field: f.name, Code: "required", Detail: "is required"})
+		}
 	}
-	if password == "" {
-		missing = append(missing, httpapi.FieldError{Field: "password", Code: "required", Detail: "is required"})
-	}
-	if missing == nil {
+	if empty == nil {
 		return nil
 	}
-	return httpapi.Invalid(missing...)
+	return httpapi.Invalid(empty...)
 }
 
 // tooMany takes one try of a subject, or answers that there is none.

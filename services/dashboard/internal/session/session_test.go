@@ -28,10 +28,13 @@ const (
 	token    = "ls_ses_secret"
 )
 
-// linksService answers the RPC as the links service does, for one user.
+// linksService answers the RPC as the links service does, for one user with one session.
 type linksService struct {
 	mu   sync.Mutex
 	live bool
+	// at is the session's workspace; moves counts its changes, each of which makes a token.
+	at    uuid.UUID
+	moves int
 }
 
 func (s *linksService) LogIn(_ context.Context, r *accessv1.LogInRequest) (*accessv1.LogInResponse, error) {
@@ -50,17 +53,16 @@ func (s *linksService) LogOut(context.Context, *accessv1.LogOutRequest) (*access
 func (s *linksService) Authenticate(_ context.Context, r *accessv1.AuthenticateRequest) (*accessv1.AuthenticateResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.live || r.GetToken() != token {
+	if !s.known(r.GetToken()) {
 		return nil, connect.NewError(connect.CodeUnauthenticated, "no such token")
 	}
-	id := uuid.Must(uuid.NewV7())
-	return &accessv1.AuthenticateResponse{WorkspaceId: id[:], SubjectId: id[:], Email: email, Scopes: []string{"admin"}}, nil
+	return &accessv1.AuthenticateResponse{WorkspaceId: s.at[:], SubjectId: s.at[:], Email: email, Scopes: []string{"admin"}}, nil
 }
 
 func (s *linksService) set(live bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.live = live
+	s.live, s.at, s.moves = live, one, 0
 }
 
 type world struct {
@@ -72,7 +74,7 @@ type world struct {
 func newWorld(t *testing.T, settings Settings) *world {
 	t.Helper()
 	server := connect.NewServer()
-	accessv1connect.RegisterAccessServiceHandler(server, &linksService{})
+	accessv1connect.RegisterAccessServiceHandler(server, &linksService{at: one})
 	mux := http.NewServeMux()
 	connecthttp.Mount(mux, server)
 	service := httptest.NewServer(mux)

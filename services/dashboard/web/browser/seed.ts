@@ -1,4 +1,4 @@
-import { api, sql, stack } from "./stack.ts";
+import { api, eventually, sql, stack } from "./stack.ts";
 
 // A workspace as a marketing team has it, so that screenshots show what they will see.
 
@@ -135,6 +135,27 @@ export async function seed(days = 60): Promise<Seeded[]> {
     await insertClicks({ ...made, workspace }, rate, days);
   }
   return out.reverse();
+}
+
+/** Has a file looked at, as the page of imports does. */
+export async function checkedImport(): Promise<string> {
+  const rows = [
+    "destination,slug,title,Owner",
+    ...Array.from({ length: 40 }, (_, i) => `${shop}/catalogue/${i},catalogue-${i},Catalogue page ${i},me`),
+    `${shop}/taken,spring,Taken,me`,
+    "shop.example.com,no-scheme,No address,me",
+    ",empty,Nothing,me",
+  ];
+  const answer = await fetch(`${stack.url}/v1/imports?dry_run=true`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${stack.apiKey}`, "Content-Type": "text/csv" },
+    body: `${rows.join("\n")}\n`,
+  });
+  const { id } = (await answer.json()) as { id: string };
+  await eventually("the file was looked at", async () => {
+    return (await api<{ state: string }>("GET", `/v1/imports/${id}`)).state === "done";
+  });
+  return id;
 }
 
 async function whoAmI(): Promise<{ workspace_id: string }> {

@@ -14,6 +14,10 @@ export const stack = {
   email: need("LINKSTREAM_DASHBOARD_EMAIL"),
   password: need("LINKSTREAM_DASHBOARD_PASSWORD"),
   edges: need("LINKSTREAM_EDGE_URLS").split(","),
+  /** Where the programs are, for what only an operator does. */
+  bin: process.env.LINKSTREAM_E2E_BIN ?? "../../../.local/bin",
+  postgres: need("LINKSTREAM_POSTGRES_URL"),
+  domain: "localhost",
   clickhouse: new URL(need("LINKSTREAM_CLICKHOUSE_URL")),
   screenshots: process.env.LINKSTREAM_SCREENSHOTS ?? "../../../.local/screenshots",
   chromium: process.env.LINKSTREAM_CHROMIUM ?? "/usr/bin/chromium",

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import {
   ago,
+  bytes,
   change,
   compact,
   day,
@@ -74,4 +75,17 @@ it("writes buckets of every width in the zone that was asked for", () => {
   expect(moment(t, "day", "Asia/Kolkata")).toBe("Mon, Nov 30, 2026");
   expect(moment(t, "month", "Asia/Kolkata")).toBe("November 2026");
   expect(moment(t, "week", "Asia/Kolkata")).toMatch(/^Nov 30\s–\sDec 6, 2026$/);
+});
+
+it("says how large a file is", () => {
+  expect([0, 1, 900, 1024, 1500, 20_000, 100 * 1024 * 1024, 3 * 1024 ** 3].map(bytes)).toEqual([
+    "0 bytes",
+    "1 byte",
+    "900 bytes",
+    "1 kB",
+    "1.5 kB",
+    "20 kB",
+    "100 MB",
+    "3 GB",
+  ]);
 });

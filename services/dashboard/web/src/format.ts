@@ -45,6 +45,19 @@ export function tick(t: Date, interval: Interval, timeZone?: string): string {
   }
 }
 
+/** The size of a file, in steps of 1,024 as limits are said. */
+export function bytes(n: number): string {
+  const units = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
+  const step = Math.min(units.length - 1, n < 1024 ? 0 : Math.floor(Math.log2(n) / 10));
+  const value = n / 1024 ** step;
+  return value.toLocaleString(undefined, {
+    style: "unit",
+    unit: units[step] ?? "byte",
+    unitDisplay: step === 0 ? "long" : "short",
+    maximumFractionDigits: value < 10 && step > 0 ? 1 : 0,
+  });
+}
+
 /** A bucket by its whole name. */
 export function moment(t: Date, interval: Interval, timeZone?: string): string {
   switch (interval) {

@@ -106,6 +106,7 @@ const liveRoute = createRoute({
 const importRoute = createRoute({
   getParentRoute: () => insideRoute,
   path: "/import",
+  validateSearch: anySearch,
   component: lazyRouteComponent(() => import("./imports/ImportPage"), "ImportPage"),
 });
 

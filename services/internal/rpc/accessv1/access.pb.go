@@ -342,6 +342,383 @@ func (*LogOutResponse) Descriptor() ([]byte, []int) {
 	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{5}
 }
 
+type ListWorkspacesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A session token (ls_ses_...).
+	Token         string `protobuf:"bytes,1,opt,name=token" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWorkspacesRequest) Reset() {
+	*x = ListWorkspacesRequest{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWorkspacesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWorkspacesRequest) ProtoMessage() {}
+
+func (x *ListWorkspacesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWorkspacesRequest.ProtoReflect.Descriptor instead.
+func (*ListWorkspacesRequest) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ListWorkspacesRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+type ListWorkspacesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The one opened last comes first.
+	Workspaces    []*Workspace `protobuf:"bytes,1,rep,name=workspaces" json:"workspaces,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWorkspacesResponse) Reset() {
+	*x = ListWorkspacesResponse{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWorkspacesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWorkspacesResponse) ProtoMessage() {}
+
+func (x *ListWorkspacesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWorkspacesResponse.ProtoReflect.Descriptor instead.
+func (*ListWorkspacesResponse) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ListWorkspacesResponse) GetWorkspaces() []*Workspace {
+	if x != nil {
+		return x.Workspaces
+	}
+	return nil
+}
+
+// Workspace is one that a user is a member of.
+type Workspace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUIDv7, 16 bytes.
+	Id   []byte `protobuf:"bytes,1,opt,name=id" json:"id,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name" json:"name,omitempty"`
+	// owner, editor or viewer.
+	Role          string `protobuf:"bytes,3,opt,name=role" json:"role,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Workspace) Reset() {
+	*x = Workspace{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Workspace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Workspace) ProtoMessage() {}
+
+func (x *Workspace) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Workspace.ProtoReflect.Descriptor instead.
+func (*Workspace) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Workspace) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *Workspace) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Workspace) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+type SwitchWorkspaceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session's token so far.
+	Token string `protobuf:"bytes,1,opt,name=token" json:"token,omitempty"`
+	// UUIDv7, 16 bytes.
+	WorkspaceId   []byte `protobuf:"bytes,2,opt,name=workspace_id,json=workspaceId" json:"workspace_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SwitchWorkspaceRequest) Reset() {
+	*x = SwitchWorkspaceRequest{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SwitchWorkspaceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SwitchWorkspaceRequest) ProtoMessage() {}
+
+func (x *SwitchWorkspaceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SwitchWorkspaceRequest.ProtoReflect.Descriptor instead.
+func (*SwitchWorkspaceRequest) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SwitchWorkspaceRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *SwitchWorkspaceRequest) GetWorkspaceId() []byte {
+	if x != nil {
+		return x.WorkspaceId
+	}
+	return nil
+}
+
+type SwitchWorkspaceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session's token from now on.
+	Token string `protobuf:"bytes,1,opt,name=token" json:"token,omitempty"`
+	// Seconds until the session ends: a switch makes it no longer.
+	ExpiresInSeconds int64 `protobuf:"varint,2,opt,name=expires_in_seconds,json=expiresInSeconds" json:"expires_in_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SwitchWorkspaceResponse) Reset() {
+	*x = SwitchWorkspaceResponse{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SwitchWorkspaceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SwitchWorkspaceResponse) ProtoMessage() {}
+
+func (x *SwitchWorkspaceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SwitchWorkspaceResponse.ProtoReflect.Descriptor instead.
+func (*SwitchWorkspaceResponse) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SwitchWorkspaceResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *SwitchWorkspaceResponse) GetExpiresInSeconds() int64 {
+	if x != nil {
+		return x.ExpiresInSeconds
+	}
+	return 0
+}
+
+type JoinWorkspacesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Token string                 `protobuf:"bytes,1,opt,name=token" json:"token,omitempty"`
+	// The other accounts' password, as it was handed over.
+	Password string `protobuf:"bytes,2,opt,name=password" json:"password,omitempty"`
+	// The password of the one account that is left. Whoever made the others knows theirs.
+	NewPassword   string `protobuf:"bytes,3,opt,name=new_password,json=newPassword" json:"new_password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinWorkspacesRequest) Reset() {
+	*x = JoinWorkspacesRequest{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinWorkspacesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinWorkspacesRequest) ProtoMessage() {}
+
+func (x *JoinWorkspacesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinWorkspacesRequest.ProtoReflect.Descriptor instead.
+func (*JoinWorkspacesRequest) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *JoinWorkspacesRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *JoinWorkspacesRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+func (x *JoinWorkspacesRequest) GetNewPassword() string {
+	if x != nil {
+		return x.NewPassword
+	}
+	return ""
+}
+
+type JoinWorkspacesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session's token from now on.
+	Token string `protobuf:"bytes,1,opt,name=token" json:"token,omitempty"`
+	// Seconds until the session ends.
+	ExpiresInSeconds int64 `protobuf:"varint,2,opt,name=expires_in_seconds,json=expiresInSeconds" json:"expires_in_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *JoinWorkspacesResponse) Reset() {
+	*x = JoinWorkspacesResponse{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinWorkspacesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinWorkspacesResponse) ProtoMessage() {}
+
+func (x *JoinWorkspacesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinWorkspacesResponse.ProtoReflect.Descriptor instead.
+func (*JoinWorkspacesResponse) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *JoinWorkspacesResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *JoinWorkspacesResponse) GetExpiresInSeconds() int64 {
+	if x != nil {
+		return x.ExpiresInSeconds
+	}
+	return 0
+}
+
 var File_linkstream_access_v1_access_proto protoreflect.FileDescriptor
 
 const file_linkstream_access_v1_access_proto_rawDesc = "" +
@@ -365,11 +742,37 @@ const file_linkstream_access_v1_access_proto_rawDesc = "" +
 	"\x12expires_in_seconds\x18\x02 \x01(\x03R\x10expiresInSeconds\"%\n" +
 	"\rLogOutRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\"\x10\n" +
-	"\x0eLogOutResponse2\x9d\x02\n" +
+	"\x0eLogOutResponse\"-\n" +
+	"\x15ListWorkspacesRequest\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\"Y\n" +
+	"\x16ListWorkspacesResponse\x12?\n" +
+	"\n" +
+	"workspaces\x18\x01 \x03(\v2\x1f.linkstream.access.v1.WorkspaceR\n" +
+	"workspaces\"C\n" +
+	"\tWorkspace\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04role\x18\x03 \x01(\tR\x04role\"Q\n" +
+	"\x16SwitchWorkspaceRequest\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12!\n" +
+	"\fworkspace_id\x18\x02 \x01(\fR\vworkspaceId\"]\n" +
+	"\x17SwitchWorkspaceResponse\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12,\n" +
+	"\x12expires_in_seconds\x18\x02 \x01(\x03R\x10expiresInSeconds\"l\n" +
+	"\x15JoinWorkspacesRequest\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
+	"\bpassword\x18\x02 \x01(\tR\bpassword\x12!\n" +
+	"\fnew_password\x18\x03 \x01(\tR\vnewPassword\"\\\n" +
+	"\x16JoinWorkspacesResponse\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12,\n" +
+	"\x12expires_in_seconds\x18\x02 \x01(\x03R\x10expiresInSeconds2\xe7\x04\n" +
 	"\rAccessService\x12e\n" +
 	"\fAuthenticate\x12).linkstream.access.v1.AuthenticateRequest\x1a*.linkstream.access.v1.AuthenticateResponse\x12P\n" +
 	"\x05LogIn\x12\".linkstream.access.v1.LogInRequest\x1a#.linkstream.access.v1.LogInResponse\x12S\n" +
-	"\x06LogOut\x12#.linkstream.access.v1.LogOutRequest\x1a$.linkstream.access.v1.LogOutResponseBOZHgithub.com/linkstream/linkstream/services/internal/rpc/accessv1;accessv1\x92\x03\x02\b\x02b\beditionsp\xe8\a"
+	"\x06LogOut\x12#.linkstream.access.v1.LogOutRequest\x1a$.linkstream.access.v1.LogOutResponse\x12k\n" +
+	"\x0eListWorkspaces\x12+.linkstream.access.v1.ListWorkspacesRequest\x1a,.linkstream.access.v1.ListWorkspacesResponse\x12n\n" +
+	"\x0fSwitchWorkspace\x12,.linkstream.access.v1.SwitchWorkspaceRequest\x1a-.linkstream.access.v1.SwitchWorkspaceResponse\x12k\n" +
+	"\x0eJoinWorkspaces\x12+.linkstream.access.v1.JoinWorkspacesRequest\x1a,.linkstream.access.v1.JoinWorkspacesResponseBOZHgithub.com/linkstream/linkstream/services/internal/rpc/accessv1;accessv1\x92\x03\x02\b\x02b\beditionsp\xe8\a"
 
 var (
 	file_linkstream_access_v1_access_proto_rawDescOnce sync.Once
@@ -383,27 +786,41 @@ func file_linkstream_access_v1_access_proto_rawDescGZIP() []byte {
 	return file_linkstream_access_v1_access_proto_rawDescData
 }
 
-var file_linkstream_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_linkstream_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_linkstream_access_v1_access_proto_goTypes = []any{
-	(*AuthenticateRequest)(nil),  // 0: linkstream.access.v1.AuthenticateRequest
-	(*AuthenticateResponse)(nil), // 1: linkstream.access.v1.AuthenticateResponse
-	(*LogInRequest)(nil),         // 2: linkstream.access.v1.LogInRequest
-	(*LogInResponse)(nil),        // 3: linkstream.access.v1.LogInResponse
-	(*LogOutRequest)(nil),        // 4: linkstream.access.v1.LogOutRequest
-	(*LogOutResponse)(nil),       // 5: linkstream.access.v1.LogOutResponse
+	(*AuthenticateRequest)(nil),     // 0: linkstream.access.v1.AuthenticateRequest
+	(*AuthenticateResponse)(nil),    // 1: linkstream.access.v1.AuthenticateResponse
+	(*LogInRequest)(nil),            // 2: linkstream.access.v1.LogInRequest
+	(*LogInResponse)(nil),           // 3: linkstream.access.v1.LogInResponse
+	(*LogOutRequest)(nil),           // 4: linkstream.access.v1.LogOutRequest
+	(*LogOutResponse)(nil),          // 5: linkstream.access.v1.LogOutResponse
+	(*ListWorkspacesRequest)(nil),   // 6: linkstream.access.v1.ListWorkspacesRequest
+	(*ListWorkspacesResponse)(nil),  // 7: linkstream.access.v1.ListWorkspacesResponse
+	(*Workspace)(nil),               // 8: linkstream.access.v1.Workspace
+	(*SwitchWorkspaceRequest)(nil),  // 9: linkstream.access.v1.SwitchWorkspaceRequest
+	(*SwitchWorkspaceResponse)(nil), // 10: linkstream.access.v1.SwitchWorkspaceResponse
+	(*JoinWorkspacesRequest)(nil),   // 11: linkstream.access.v1.JoinWorkspacesRequest
+	(*JoinWorkspacesResponse)(nil),  // 12: linkstream.access.v1.JoinWorkspacesResponse
 }
 var file_linkstream_access_v1_access_proto_depIdxs = []int32{
-	0, // 0: linkstream.access.v1.AccessService.Authenticate:input_type -> linkstream.access.v1.AuthenticateRequest
-	2, // 1: linkstream.access.v1.AccessService.LogIn:input_type -> linkstream.access.v1.LogInRequest
-	4, // 2: linkstream.access.v1.AccessService.LogOut:input_type -> linkstream.access.v1.LogOutRequest
-	1, // 3: linkstream.access.v1.AccessService.Authenticate:output_type -> linkstream.access.v1.AuthenticateResponse
-	3, // 4: linkstream.access.v1.AccessService.LogIn:output_type -> linkstream.access.v1.LogInResponse
-	5, // 5: linkstream.access.v1.AccessService.LogOut:output_type -> linkstream.access.v1.LogOutResponse
-	3, // [3:6] is the sub-list for method output_type
-	0, // [0:3] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	8,  // 0: linkstream.access.v1.ListWorkspacesResponse.workspaces:type_name -> linkstream.access.v1.Workspace
+	0,  // 1: linkstream.access.v1.AccessService.Authenticate:input_type -> linkstream.access.v1.AuthenticateRequest
+	2,  // 2: linkstream.access.v1.AccessService.LogIn:input_type -> linkstream.access.v1.LogInRequest
+	4,  // 3: linkstream.access.v1.AccessService.LogOut:input_type -> linkstream.access.v1.LogOutRequest
+	6,  // 4: linkstream.access.v1.AccessService.ListWorkspaces:input_type -> linkstream.access.v1.ListWorkspacesRequest
+	9,  // 5: linkstream.access.v1.AccessService.SwitchWorkspace:input_type -> linkstream.access.v1.SwitchWorkspaceRequest
+	11, // 6: linkstream.access.v1.AccessService.JoinWorkspaces:input_type -> linkstream.access.v1.JoinWorkspacesRequest
+	1,  // 7: linkstream.access.v1.AccessService.Authenticate:output_type -> linkstream.access.v1.AuthenticateResponse
+	3,  // 8: linkstream.access.v1.AccessService.LogIn:output_type -> linkstream.access.v1.LogInResponse
+	5,  // 9: linkstream.access.v1.AccessService.LogOut:output_type -> linkstream.access.v1.LogOutResponse
+	7,  // 10: linkstream.access.v1.AccessService.ListWorkspaces:output_type -> linkstream.access.v1.ListWorkspacesResponse
+	10, // 11: linkstream.access.v1.AccessService.SwitchWorkspace:output_type -> linkstream.access.v1.SwitchWorkspaceResponse
+	12, // 12: linkstream.access.v1.AccessService.JoinWorkspaces:output_type -> linkstream.access.v1.JoinWorkspacesResponse
+	7,  // [7:13] is the sub-list for method output_type
+	1,  // [1:7] is the sub-list for method input_type
+	1,  // [1:1] is the sub-list for extension type_name
+	1,  // [1:1] is the sub-list for extension extendee
+	0,  // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_linkstream_access_v1_access_proto_init() }
@@ -417,7 +834,7 @@ func file_linkstream_access_v1_access_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkstream_access_v1_access_proto_rawDesc), len(file_linkstream_access_v1_access_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,10 +19,12 @@ import (
 
 const aboutBootstrap = `links bootstrap --workspace NAME --email E --domain HOST
 
-Makes the first workspace, the default domain, the owner user and an API key with
-all scopes, and prints them as one JSON object. Run again it adds what is missing
-and leaves the rest: password and key are printed only when they were given or
-are new.`
+Makes a workspace, the default domain, the owner user and an API key with all
+scopes, and prints them as one JSON object. Run again it adds what is missing and
+leaves the rest: password and key are printed only when they were given or are new.
+With another NAME and the same email the owner has both workspaces, and switches
+between them in the dashboard. An account that a workspace made for the email is
+never added to: the owner joins it with the others in the dashboard.`
 
 // bootstrapTimeout bounds the whole command.
 const bootstrapTimeout = 30 * time.Second

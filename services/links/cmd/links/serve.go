@@ -135,6 +135,8 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	api.RegisterKeys(document, account.NewKeys(store, accounts), log)
 	api.RegisterUsers(document, account.NewMembers(store, accounts), log)
 	api.RegisterImports(document, importer, log)
+	api.RegisterTags(document, store, log)
+	api.RegisterTemplates(document, store, log)
 
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "postgres", Ready: store.Ready},
@@ -227,6 +229,8 @@ func printOpenAPI(args []string, stdout io.Writer) error {
 	api.RegisterKeys(document, nil, quiet)
 	api.RegisterUsers(document, nil, quiet)
 	api.RegisterImports(document, nil, quiet)
+	api.RegisterTags(document, nil, quiet)
+	api.RegisterTemplates(document, nil, quiet)
 	return writeDocument(document, stdout)
 }
 

@@ -4,7 +4,9 @@
 // It promises that what the database holds opens nothing: tokens are stored as a
 // hash under a secret that is not in the database (see package keyring), passwords as
 // argon2id. It refuses to say why a log-in failed, by its words as well as by the
-// time it takes.
+// time it takes, and whether an email has an account in another workspace: an answer
+// depends on an account only if the caller may see it as a member or has given its
+// password.
 package account
 
 import (
@@ -72,7 +74,7 @@ type Session struct {
 	Role                Role
 }
 
-// User is who logs in, with the workspace that opens.
+// User is who logs in, with the workspace that opens: the one opened last.
 type User struct {
 	ID, WorkspaceID uuid.UUID
 	PasswordHash    string
@@ -89,11 +91,15 @@ type store interface {
 	// FindSession returns a session that is not over, of a user who still is a
 	// member of the workspace.
 	FindSession(ctx context.Context, hashes [][]byte, now time.Time) (Session, error)
-	// FindUser returns a user who is a member of some workspace.
-	FindUser(ctx context.Context, email string) (User, error)
-	// StartSession also forgets sessions that are over.
+	// Users returns the accounts with the email that are a member of some workspace: each
+	// workspace may have made one. Those whose password no workspace made come first, then
+	// the oldest.
+	Users(ctx context.Context, email string) ([]User, error)
+	// StartSession also forgets sessions that are over. It returns ErrNotFound when the
+	// user is gone or has another password by now.
 	StartSession(ctx context.Context, hash []byte, u User, now, expires time.Time) error
 	EndSession(ctx context.Context, hashes [][]byte) error
+	workspaceStore
 }
 
 // Accounts checks tokens and passwords. It is safe for concurrent use.
@@ -168,20 +174,15 @@ func (a *Accounts) LogIn(ctx context.Context, email, given string) (string, erro
 	if len(given) > maxPassword || strings.ContainsRune(email, 0) {
 		return "", access.ErrUnauthenticated
 	}
-	user, err := a.store.FindUser(ctx, normalEmail(email))
-	unknown := errors.Is(err, ErrNotFound)
-	if err != nil && !unknown {
-		return "", translate(err)
-	}
-	stored := user.PasswordHash
-	if unknown {
-		stored = a.decoy
-	}
-	matches, err := a.hasher.Matches(ctx, given, stored)
+	users, err := a.store.Users(ctx, normalEmail(email))
 	if err != nil {
 		return "", translate(err)
 	}
-	if unknown || !matches {
+	fitting, err := a.fitting(ctx, users, given)
+	if err != nil {
+		return "", translate(err)
+	}
+	if len(fitting) == 0 {
 		return "", access.ErrUnauthenticated
 	}
 	token, err := newToken(sessionPrefix)
@@ -189,15 +190,52 @@ func (a *Accounts) LogIn(ctx context.Context, email, given string) (string, erro
 		return "", err
 	}
 	now := a.now()
-	if err := a.store.StartSession(ctx, a.keys.Hash(token), user, now, now.Add(SessionLifetime)); err != nil {
+	// With the same password in two accounts the first one opens: whoever makes an account
+	// for somebody else's email leads nobody into it.
+	if err := a.store.StartSession(ctx, a.keys.Hash(token), fitting[0], now, now.Add(SessionLifetime)); err != nil {
 		return "", translate(err)
 	}
 	return token, nil
 }
 
+// fitting are those of the users who have the password. It takes as long for none as for
+// some: accounts with one email share a salt (see hashFor), and nobody has the decoy's.
+func (a *Accounts) fitting(ctx context.Context, users []User, given string) ([]User, error) {
+	stored := make([]string, 0, len(users)+1)
+	for _, u := range users {
+		stored = append(stored, u.PasswordHash)
+	}
+	if len(stored) == 0 {
+		stored = append(stored, a.decoy)
+	}
+	matches, err := a.hasher.Which(ctx, given, stored)
+	if err != nil {
+		return nil, err
+	}
+	var out []User
+	for i, u := range users {
+		if matches[i] {
+			out = append(out, u)
+		}
+	}
+	return out, nil
+}
+
+// hashFor is the hash of a password for another account beside the users, who have one
+// email. It has their salt: were it another, guesses at the email's passwords would take
+// as much longer as there are accounts, and tell of them.
+func (a *Accounts) hashFor(ctx context.Context, users []User, given string) (string, error) {
+	for _, u := range users {
+		if phc, err := a.hasher.HashLike(ctx, given, u.PasswordHash); !errors.Is(err, password.ErrBadHash) {
+			return phc, err
+		}
+	}
+	return a.hasher.Hash(ctx, given)
+}
+
 // LogOut ends a session; ending an unknown one is no error.
 func (a *Accounts) LogOut(ctx context.Context, token string) error {
-	if !strings.HasPrefix(token, sessionPrefix) || len(token) > maxTokenLength {
+	if !isSession(token) {
 		return nil
 	}
 	if err := a.store.EndSession(ctx, a.keys.Hashes(token)); err != nil {
@@ -209,6 +247,9 @@ func (a *Accounts) LogOut(ctx context.Context, token string) error {
 func translate(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return access.ErrUnauthenticated
+	}
+	if passedOn(err) {
+		return err
 	}
 	return fmt.Errorf("%w: %w", access.ErrUnavailable, err)
 }

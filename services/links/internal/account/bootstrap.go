@@ -57,8 +57,9 @@ type Made struct {
 type Bootstrapped struct {
 	Workspace, Email, Domain string
 	// PasswordHash returns the hash to store, given the one that is stored ("" for a
-	// new user); it returns the stored one to leave it as it is.
-	PasswordHash func(ctx context.Context, stored string) (string, error)
+	// new user); it returns the stored one to leave it as it is. like is the hash of
+	// another account with the email, or "".
+	PasswordHash func(ctx context.Context, stored, like string) (string, error)
 	// Key returns hashes and shown prefix of the key to have, or nil for none, given
 	// whether the workspace has a bootstrap key already. A key that is stored under one
 	// of the hashes is that key; a new one is stored under the first.
@@ -70,9 +71,11 @@ type bootstrapStore interface {
 	Bootstrap(ctx context.Context, b Bootstrapped) (workspace uuid.UUID, err error)
 }
 
-// Bootstrap makes the first workspace, its owner, the default domain and an API
-// key with all scopes. Run again it adds what is missing and leaves the rest; a
-// password that is given and differs replaces the old one.
+// Bootstrap makes a workspace, its owner, the default domain and an API key with all
+// scopes. Run again it adds what is missing and leaves the rest; a password that is
+// given and differs replaces the old one. With another workspace and the same email the
+// owner gets both. An account with the email that a workspace made is never added to:
+// whoever made it may know its password.
 func Bootstrap(ctx context.Context, s bootstrapStore, keys *keyring.Keyring, params password.Params, f First) (Made, error) {
 	if err := f.Validate(); err != nil {
 		return Made{}, err
@@ -83,7 +86,7 @@ func Bootstrap(ctx context.Context, s bootstrapStore, keys *keyring.Keyring, par
 		Workspace: f.Workspace,
 		Email:     made.Email,
 		Domain:    f.Domain,
-		PasswordHash: func(ctx context.Context, stored string) (string, error) {
+		PasswordHash: func(ctx context.Context, stored, like string) (string, error) {
 			if stored != "" && made.Password == "" {
 				return stored, nil
 			}
@@ -98,6 +101,12 @@ func Bootstrap(ctx context.Context, s bootstrapStore, keys *keyring.Keyring, par
 				if same, err := h.Matches(ctx, made.Password, stored); err == nil && same {
 					return stored, nil
 				}
+			}
+			if stored != "" {
+				like = stored
+			}
+			if like != "" {
+				return h.HashLike(ctx, made.Password, like)
 			}
 			return h.Hash(ctx, made.Password)
 		},

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"connectrpc.com/connect/v2"
+	"github.com/google/uuid"
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/rpc/accessv1"
@@ -58,10 +59,53 @@ func (s *Service) LogOut(ctx context.Context, req *accessv1.LogOutRequest) (*acc
 	return &accessv1.LogOutResponse{}, nil
 }
 
+// ListWorkspaces lists the workspaces of a session's user.
+func (s *Service) ListWorkspaces(ctx context.Context, req *accessv1.ListWorkspacesRequest) (*accessv1.ListWorkspacesResponse, error) {
+	workspaces, err := s.accounts.Workspaces(ctx, req.GetToken())
+	if err != nil {
+		return nil, s.rpcError(ctx, err)
+	}
+	answer := &accessv1.ListWorkspacesResponse{}
+	for _, w := range workspaces {
+		answer.Workspaces = append(answer.Workspaces, &accessv1.Workspace{Id: w.ID[:], Name: w.Name, Role: string(w.Role)})
+	}
+	return answer, nil
+}
+
+// SwitchWorkspace moves a session to another workspace.
+func (s *Service) SwitchWorkspace(ctx context.Context, req *accessv1.SwitchWorkspaceRequest) (*accessv1.SwitchWorkspaceResponse, error) {
+	workspace, err := uuid.FromBytes(req.GetWorkspaceId())
+	if err != nil {
+		return nil, s.rpcError(ctx, access.ErrNotMember) // the id of no workspace
+	}
+	token, left, err := s.accounts.Switch(ctx, req.GetToken(), workspace)
+	if err != nil {
+		return nil, s.rpcError(ctx, err)
+	}
+	return &accessv1.SwitchWorkspaceResponse{Token: token, ExpiresInSeconds: int64(left.Seconds())}, nil
+}
+
+// JoinWorkspaces makes one account of several that are one person's.
+func (s *Service) JoinWorkspaces(ctx context.Context, req *accessv1.JoinWorkspacesRequest) (*accessv1.JoinWorkspacesResponse, error) {
+	token, left, err := s.accounts.Join(ctx, req.GetToken(), req.GetPassword(), req.GetNewPassword())
+	if err != nil {
+		return nil, s.rpcError(ctx, err)
+	}
+	return &accessv1.JoinWorkspacesResponse{Token: token, ExpiresInSeconds: int64(left.Seconds())}, nil
+}
+
 // rpcError tells the caller what it may know; the rest goes to the log.
 func (s *Service) rpcError(ctx context.Context, err error) error {
-	if errors.Is(err, access.ErrUnauthenticated) {
+	var wrong WrongError
+	switch {
+	case errors.Is(err, access.ErrUnauthenticated):
 		return connect.NewError(connect.CodeUnauthenticated, access.ErrUnauthenticated.Error())
+	case errors.Is(err, access.ErrNotMember):
+		return connect.NewError(connect.CodeNotFound, access.ErrNotMember.Error())
+	case errors.Is(err, access.ErrWrongCredentials):
+		return connect.NewError(connect.CodePermissionDenied, access.ErrWrongCredentials.Error())
+	case errors.As(err, &wrong):
+		return connect.NewError(connect.CodeInvalidArgument, wrong[0].Detail)
 	}
 	if ctx.Err() == nil {
 		s.log.ErrorContext(ctx, "account question failed", "err", err)

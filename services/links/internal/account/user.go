@@ -14,7 +14,8 @@ import (
 
 // What can go wrong with users.
 var (
-	// ErrEmailTaken: somebody has this address already, here or in another workspace.
+	// ErrEmailTaken: a member of this workspace has this address already. What other
+	// workspaces have is nobody's business.
 	ErrEmailTaken = errors.New("the email is taken")
 	// ErrLastOwner: a workspace without an owner could not be managed any more.
 	ErrLastOwner = errors.New("the last owner cannot be removed")
@@ -23,7 +24,8 @@ var (
 // maxEmail is the limit of RFC 5321.
 const maxEmail = 254
 
-// Member is a user of a workspace.
+// Member is a user of a workspace. The id is the membership's, and stays when its person
+// makes one account of several.
 type Member struct {
 	ID        uuid.UUID
 	Email     string
@@ -48,12 +50,14 @@ type NewMember struct {
 
 // memberStore is what users are kept in.
 type memberStore interface {
-	// PutMember stores a user with a membership, or returns ErrEmailTaken. One with the
-	// same id gets the new password: nobody has seen the one that it was made with.
+	// PutMember stores a new user with a membership, or returns ErrEmailTaken. One with the
+	// same id gets the new password, as nobody has seen the one that it was made with,
+	// unless its person has chosen one.
 	PutMember(ctx context.Context, m NewMember) (Member, error)
 	Members(ctx context.Context, workspace uuid.UUID, after *Position, limit int) ([]Member, error)
-	// RemoveMember ends the membership and its sessions, and forgets a user who is a
-	// member of nothing any more. It returns ErrNotFound or ErrLastOwner.
+	// RemoveMember ends the membership and the user's sessions in its workspace, and
+	// forgets a user who is a member of nothing any more. It returns ErrNotFound or
+	// ErrLastOwner.
 	RemoveMember(ctx context.Context, workspace, id uuid.UUID) error
 }
 
@@ -88,8 +92,9 @@ func (s *MemberSpec) Check() error {
 }
 
 // Add makes a user who is a member of the workspace, and returns the password, which
-// is not shown again. id is the user's id; adding the same id again gives it another
-// password.
+// is not shown again. id is the member's id; adding the same id again gives it another
+// password. It is an account of its own, whatever others the email has elsewhere: its
+// person makes one of them with Accounts.Join.
 func (m *Members) Add(ctx context.Context, workspace, id uuid.UUID, spec MemberSpec) (Member, string, error) {
 	if err := spec.Check(); err != nil {
 		return Member{}, "", err
@@ -101,7 +106,11 @@ func (m *Members) Add(ctx context.Context, workspace, id uuid.UUID, spec MemberS
 		}
 		spec.Password = password
 	}
-	hash, err := m.accounts.hasher.Hash(ctx, spec.Password)
+	users, err := m.accounts.store.Users(ctx, spec.Email)
+	if err != nil {
+		return Member{}, "", storeError(err)
+	}
+	hash, err := m.accounts.hashFor(ctx, users, spec.Password)
 	if err != nil {
 		return Member{}, "", storeError(err)
 	}

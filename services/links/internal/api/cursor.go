@@ -19,6 +19,8 @@ const (
 	cursorOfUsers   = 3
 	cursorOfDomains = 4
 	cursorOfImports = 5
+
+	cursorOfTemplates = 6
 )
 
 // position is a place in a list that is ordered by creation and id.

@@ -67,6 +67,8 @@ func newService(tb testing.TB) *service {
 	api.RegisterImports(document, s.importer, log)
 	api.RegisterDomains(document, s.store, log)
 	api.RegisterKeys(document, account.NewKeys(s.store, accounts), log)
+	api.RegisterTags(document, s.store, log)
+	api.RegisterTemplates(document, s.store, log)
 	api.RegisterUsers(document, account.NewMembers(s.store, accounts), log)
 	s.handler = httpapi.Middleware(mux, prometheus.NewRegistry(), log)
 	return s
@@ -95,6 +97,27 @@ func (s *service) workspace(tb testing.TB, name string) string {
 		tb.Fatal(err)
 	}
 	return made.APIKey
+}
+
+// sessionIn logs the first workspace's owner in and moves the session to another one,
+// which is made for it.
+func (s *service) sessionIn(t *testing.T, name string) string {
+	t.Helper()
+	made, err := account.Bootstrap(t.Context(), s.store, ring(t), cheap(), account.First{
+		Workspace: name, Email: "first@x.test", Domain: host, Password: "first's password",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := s.accounts.LogIn(t.Context(), "first@x.test", "first's password")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, err = s.accounts.Switch(t.Context(), token, made.WorkspaceID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
 }
 
 func (s *service) exec(t *testing.T, statement string, args ...any) {
@@ -140,6 +163,8 @@ type answer struct {
 	Shared        bool
 
 	Data       []struct{ ID, Slug, Name, Email, Host string }
+	Complete   bool
+	UTM        map[string]string
 	NextCursor *string `json:"next_cursor"`
 
 	Name, Prefix, Key, Email, Role, Password string

@@ -200,13 +200,17 @@ func TestAnotherWorkspacesKeyGets404Everywhere(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	ids := map[string]string{
-		"links":   s.send(t, "POST", "/v1/links", `{"destination": "https://e.test", "slug": "mine"}`).ID,
-		"domains": s.send(t, "POST", "/v1/domains", `{"host": "mine.test"}`).ID,
-		"keys":    s.send(t, "POST", "/v1/keys", `{"name": "n", "scopes": ["links:read"]}`).ID,
-		"users":   s.send(t, "POST", "/v1/users", `{"email": "u@x.test", "role": "viewer"}`).ID,
+		"links":         s.send(t, "POST", "/v1/links", `{"destination": "https://e.test", "slug": "mine"}`).ID,
+		"domains":       s.send(t, "POST", "/v1/domains", `{"host": "mine.test"}`).ID,
+		"keys":          s.send(t, "POST", "/v1/keys", `{"name": "n", "scopes": ["links:read"]}`).ID,
+		"users":         s.send(t, "POST", "/v1/users", `{"email": "u@x.test", "role": "viewer"}`).ID,
+		"utm-templates": s.send(t, "POST", "/v1/utm-templates", `{"name": "n", "utm": {"source": "mine"}}`).ID,
+
 		"imports": s.upload(t, "", "destination\nhttps://e.test/\n"),
 	}
-	theirs := s.workspace(t, "second")
+	// A session that is in the other workspace, of somebody who is an owner of both, is no
+	// more than that workspace's key.
+	theirs := map[string]string{"key": s.workspace(t, "second"), "session": s.sessionIn(t, "second")}
 	var document struct {
 		Paths map[string]map[string]any
 	}
@@ -228,20 +232,24 @@ func TestAnotherWorkspacesKeyGets404Everywhere(t *testing.T) {
 				text = `{}`
 			}
 			calls++
-			if a := s.send(t, method, "/v1/"+kind+"/"+id+rest, text, "Authorization: Bearer "+theirs); a.status != 404 || a.Code != "not_found" {
-				t.Errorf("%s %s gives %d %s", method, path, a.status, a.raw)
+			for who, token := range theirs {
+				if a := s.send(t, method, "/v1/"+kind+"/"+id+rest, text, "Authorization: Bearer "+token); a.status != 404 || a.Code != "not_found" {
+					t.Errorf("%s %s with a %s gives %d %s", method, path, who, a.status, a.raw)
+				}
 			}
 		}
 	}
 	if calls < 10 {
 		t.Errorf("%d calls only", calls)
 	}
-	for _, path := range []string{"/v1/links", "/v1/domains", "/v1/keys", "/v1/users", "/v1/imports"} {
-		if a := s.send(t, "GET", path, "", "Authorization: Bearer "+theirs); a.status != 200 || strings.Contains(a.raw, ids[strings.TrimPrefix(path, "/v1/")]) {
-			t.Errorf("%s shows what is not theirs: %d %s", path, a.status, a.raw)
+	for _, path := range []string{"/v1/links", "/v1/domains", "/v1/keys", "/v1/users", "/v1/imports", "/v1/utm-templates"} {
+		for who, token := range theirs {
+			if a := s.send(t, "GET", path, "", "Authorization: Bearer "+token); a.status != 200 || strings.Contains(a.raw, ids[strings.TrimPrefix(path, "/v1/")]) {
+				t.Errorf("%s shows a %s what is not theirs: %d %s", path, who, a.status, a.raw)
+			}
 		}
 	}
-	if n := s.count(t, `SELECT count(*) FROM links l, domains d, api_keys k, users u WHERE l.slug = 'mine' AND l.version = 1 AND d.host = 'mine.test' AND d.version = 1 AND k.name = 'n' AND k.revoked_at IS NULL AND u.email = 'u@x.test'`); n != 1 {
+	if n := s.count(t, `SELECT count(*) FROM links l, domains d, api_keys k, users u, utm_templates x WHERE x.source = 'mine' AND x.name = 'n' AND l.slug = 'mine' AND l.version = 1 AND d.host = 'mine.test' AND d.version = 1 AND k.name = 'n' AND k.revoked_at IS NULL AND u.email = 'u@x.test'`); n != 1 {
 		t.Error("something was changed")
 	}
 }

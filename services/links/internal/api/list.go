@@ -10,6 +10,22 @@ type listInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50" doc:"Links on a page"`
 	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
 	LinkFilter
+	IDs []string `query:"id,explode" maxItems:"100" example:"[\"01a22c60-f107-73b4-a642-cb8fa6799a62\"]" doc:"These links only, the parameter repeated for each; ids of no link of the workspace are left out"`
+}
+
+// chosen are the ids that were asked for, without those that are none; nil when all links
+// were.
+func (in *listInput) chosen() []link.ID {
+	if len(in.IDs) == 0 {
+		return nil
+	}
+	ids := make([]link.ID, 0, len(in.IDs))
+	for _, text := range in.IDs {
+		if id, err := parseID(text); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 type listOutput struct {
@@ -31,7 +47,9 @@ func (a *api) list(ctx context.Context, in *listInput) (*listOutput, error) {
 			return nil, a.problem(ctx, link.FieldErrors{{Field: "cursor", Code: link.CodeInvalid, Detail: "this is no next_cursor of a list of links"}})
 		}
 	}
-	page, err := a.links.List(ctx, workspace, in.filter(), after, in.Limit)
+	filter := in.filter()
+	filter.IDs = in.chosen()
+	page, err := a.links.List(ctx, workspace, filter, after, in.Limit)
 	if err != nil {
 		return nil, a.problem(ctx, err)
 	}

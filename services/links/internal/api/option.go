@@ -31,6 +31,14 @@ type UTMFields struct {
 	Content  field[string] `json:"content,omitzero" maxLength:"500" example:"red button" doc:"utm_content"`
 }
 
+// utmChange is campaign parameters as an edit means them: null clears them all.
+func utmChange(f field[UTMFields]) link.UTMChange {
+	v := &f.Value
+	return link.UTMChange{
+		Clear: f.Null, Source: v.Source.edit(), Medium: v.Medium.edit(), Campaign: v.Campaign.edit(), Term: v.Term.edit(), Content: v.Content.edit(),
+	}
+}
+
 // PreviewFields are a preview in a merge patch.
 type PreviewFields struct {
 	Title field[string] `json:"title,omitzero" maxLength:"200" example:"Spring sale" doc:"At most 200 characters"`
@@ -56,11 +64,7 @@ func (f *OptionFields) writeTo(c *link.Change) {
 		VariantsEndAt:  f.VariantsEndAt.pointer(),
 		VariantsWinner: f.VariantsWinner.edit(),
 		ForwardPath:    f.ForwardPath.edit(),
-		UTM: link.UTMChange{
-			Clear:  f.UTM.Null,
-			Source: f.UTM.Value.Source.edit(), Medium: f.UTM.Value.Medium.edit(), Campaign: f.UTM.Value.Campaign.edit(),
-			Term: f.UTM.Value.Term.edit(), Content: f.UTM.Value.Content.edit(),
-		},
+		UTM:            utmChange(f.UTM),
 		Preview: link.PreviewChange{
 			Clear: f.Preview.Null,
 			Title: f.Preview.Value.Title.edit(), Text: f.Preview.Value.Text.edit(), Image: f.Preview.Value.Image.edit(),

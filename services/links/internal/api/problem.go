@@ -61,9 +61,13 @@ func told(err error) *httpapi.Problem {
 	case errors.Is(err, link.ErrSlugTaken):
 		return httpapi.NewProblem(http.StatusConflict, "slug_taken", "Another link has this slug on this domain.")
 	case errors.Is(err, account.ErrEmailTaken):
-		return httpapi.NewProblem(http.StatusConflict, "email_taken", "Somebody uses this email already.")
+		return httpapi.NewProblem(http.StatusConflict, "email_taken", "A member of this workspace has this email already.")
 	case errors.Is(err, account.ErrLastOwner):
 		return httpapi.NewProblem(http.StatusConflict, "last_owner", "A workspace keeps one owner at least.")
+	case errors.Is(err, link.ErrTemplateNameTaken):
+		return httpapi.NewProblem(http.StatusConflict, "name_taken", "The workspace has a campaign template of this name.")
+	case errors.Is(err, link.ErrTooManyTemplates):
+		return httpapi.NewProblem(http.StatusConflict, "too_many_templates", "The workspace has as many campaign templates as it may have.")
 	case errors.Is(err, link.ErrStale):
 		return httpapi.NewProblem(http.StatusPreconditionFailed, "stale_version", "It has changed since the version in If-Match.")
 	case errors.Is(err, link.ErrUnavailable), errors.Is(err, access.ErrUnavailable):

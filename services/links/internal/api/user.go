@@ -34,7 +34,8 @@ func RegisterUsers(h huma.API, members memberKeeper, log *slog.Logger) {
 	h.OpenAPI().Tags = append(h.OpenAPI().Tags, &huma.Tag{Name: "users", Description: "People who may use the dashboard."})
 	huma.Register(h, huma.Operation{
 		OperationID: "create-user", Method: http.MethodPost, Path: "/v1/users", Summary: "Add a user to the workspace",
-		Description:   "No mail is sent: hand the password over yourself. It is in the answer, once; it is stored hashed and cannot be shown again.",
+		Description: "No mail is sent: hand the password over yourself. It is in the answer, once; it is stored hashed and cannot be shown again. " +
+			"It opens this workspace. Somebody who uses linkstream in another one already joins the two in the dashboard, with this password; nobody else learns of it.",
 		DefaultStatus: http.StatusCreated, Tags: tags, Security: admin, Errors: []int{400, 401, 403, 409, 413, 415, 422, 503},
 	}, a.create)
 	huma.Register(h, huma.Operation{
@@ -43,7 +44,7 @@ func RegisterUsers(h huma.API, members memberKeeper, log *slog.Logger) {
 	}, a.list)
 	huma.Register(h, huma.Operation{
 		OperationID: "remove-user", Method: http.MethodDelete, Path: "/v1/users/{id}", Summary: "Remove a user from the workspace",
-		Description:   "Their sessions end at once. The last owner stays.",
+		Description:   "Their sessions in this workspace end at once. The last owner stays.",
 		DefaultStatus: http.StatusNoContent, Tags: tags, Security: admin, SkipValidateParams: true, Errors: []int{401, 403, 404, 409, 503},
 	}, a.remove)
 }

@@ -114,6 +114,8 @@ type Filter struct {
 	Tag string
 	// Query is looked for in title, slug and destination, whatever its case.
 	Query string
+	// IDs is nil for all links; an empty list selects nothing.
+	IDs []ID
 	// Archived is nil for both kinds.
 	Archived *bool
 	// CreatedAfter is inclusive, CreatedBefore exclusive; zero means no bound.

@@ -71,12 +71,27 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 // knowing of each other get the same. The salt has 8 bytes at least, and should be one
 // that nobody can foresee.
 func (h *Hasher) HashSalted(ctx context.Context, password string, salt []byte) (string, error) {
-	sum, err := h.run(ctx, password, salt, h.params, hashBytes)
+	return h.hash(ctx, password, salt, h.params)
+}
+
+// HashLike is Hash with salt and cost of a hash that there is, so that Which checks both
+// with one computation. It is for hashes of one person: two of them that are alike show
+// the same password.
+func (h *Hasher) HashLike(ctx context.Context, password, phc string) (string, error) {
+	params, salt, _, err := parsePHC(phc)
+	if err != nil {
+		return "", err
+	}
+	return h.hash(ctx, password, salt, params)
+}
+
+func (h *Hasher) hash(ctx context.Context, password string, salt []byte, p Params) (string, error) {
+	sum, err := h.run(ctx, password, salt, p, hashBytes)
 	if err != nil {
 		return "", err
 	}
 	b64 := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.params.MemoryKiB, h.params.Time, h.params.Threads,
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.MemoryKiB, p.Time, p.Threads,
 		b64.EncodeToString(salt), b64.EncodeToString(sum)), nil
 }
 
@@ -91,6 +106,45 @@ func (h *Hasher) Matches(ctx context.Context, password, phc string) (bool, error
 		return false, err
 	}
 	return subtle.ConstantTimeCompare(got, want) == 1, nil
+}
+
+// maxSalts bounds the computations of one call of Which. Hashes that HashLike made share
+// one; others are left by a race or by a change of the cost.
+const maxSalts = 4
+
+// Which says of each hash whether the password is the one that was hashed. Hashes with one
+// salt and cost take one computation together. A string that is no hash of ours is that of
+// no password, unless all are: that is ErrBadHash.
+func (h *Hasher) Which(ctx context.Context, password string, phcs []string) ([]bool, error) {
+	type group struct {
+		params Params
+		salt   string
+		length int
+	}
+	sums, out, readable := map[group][]byte{}, make([]bool, len(phcs)), false
+	for i, phc := range phcs {
+		params, salt, want, err := parsePHC(phc)
+		if err != nil {
+			continue
+		}
+		readable = true
+		g := group{params: params, salt: string(salt), length: len(want)}
+		got, done := sums[g]
+		if !done {
+			if len(sums) == maxSalts {
+				continue
+			}
+			if got, err = h.run(ctx, password, salt, params, uint32(len(want))); err != nil { //nolint:gosec // at most 64, see parsePHC
+				return nil, err
+			}
+			sums[g] = got
+		}
+		out[i] = subtle.ConstantTimeCompare(got, want) == 1
+	}
+	if !readable {
+		return nil, ErrBadHash
+	}
+	return out, nil
 }
 
 // run waits for a free slot as long as the caller does.

@@ -2,6 +2,7 @@ package password_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,4 +42,50 @@ func TestPHCStrings(t *testing.T) {
 		t.Errorf("one salt gives two hashes: %s, %s, %v, %v", three, four, err1, err2)
 	}
 	check("password", three, true, nil)
+}
+
+func TestHashesOfOnePersonAreCheckedTogether(t *testing.T) {
+	h := password.New(password.Params{Time: 1, MemoryKiB: 64, Threads: 1}, 1)
+	hash := func(text, like string) string {
+		t.Helper()
+		phc, err := h.HashLike(t.Context(), text, like)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return phc
+	}
+	first, err := h.Hash(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is like another has its cost, whatever the hasher's own is by now.
+	dearer := password.New(password.Params{Time: 2, MemoryKiB: 128, Threads: 1}, 1)
+	if got, err := dearer.HashLike(t.Context(), "one", first); err != nil || got != first {
+		t.Errorf("got %s, %v, want %s", got, err, first)
+	}
+	check := func(text string, phcs []string, want string, wantErr error) {
+		t.Helper()
+		got, err := h.Which(t.Context(), text, phcs)
+		if (err == nil && fmt.Sprint(got) != want) || !errors.Is(err, wantErr) {
+			t.Errorf("%s: got %v, %v, want %s", text, got, err, want)
+		}
+	}
+	all := []string{first, hash("two", first), "", hash("one", first)}
+	check("one", all, "[true false false true]", nil)
+	check("two", all, "[false true false false]", nil)
+	check("three", all, "[false false false false]", nil)
+	check("one", []string{"", "x"}, "", password.ErrBadHash)
+	if _, err := h.HashLike(t.Context(), "one", "x"); !errors.Is(err, password.ErrBadHash) {
+		t.Errorf("got %v", err)
+	}
+	// No more computations than a bound, whatever is stored.
+	var strangers []string
+	for range 6 {
+		phc, err := h.Hash(t.Context(), "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		strangers = append(strangers, phc)
+	}
+	check("one", strangers, "[true true true true false false]", nil)
 }

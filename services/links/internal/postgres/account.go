@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/links/internal/account"
@@ -49,28 +50,48 @@ func (s *Store) FindSession(ctx context.Context, hashes [][]byte, now time.Time)
 	return f, accountError(err)
 }
 
-// FindUser returns a user with the workspace that opens first: the oldest of
-// those the user is a member of. It returns account.ErrNotFound when there is none.
-func (s *Store) FindUser(ctx context.Context, email string) (account.User, error) {
-	var u account.User
-	err := s.pool.QueryRow(ctx, `SELECT u.id, u.password_hash, w.id
+// maxAccounts bounds how many accounts one email is compared with.
+const maxAccounts = 100
+
+// Users returns the accounts with the email, those first whose password no workspace made,
+// then the oldest; each with the workspace that opens: the one opened last, else the
+// oldest.
+func (s *Store) Users(ctx context.Context, email string) ([]account.User, error) {
+	rows, err := s.pool.Query(ctx, `SELECT u.id, u.password_hash, o.workspace_id
 		FROM users u
-		JOIN memberships m ON m.user_id = u.id
-		JOIN workspaces w ON w.id = m.workspace_id
+		CROSS JOIN LATERAL (SELECT m.workspace_id FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
+			WHERE m.user_id = u.id ORDER BY m.opened_at DESC NULLS LAST, w.created_at, w.id LIMIT 1) o
 		WHERE u.email = $1
-		ORDER BY w.created_at, w.id LIMIT 1`, email).
-		Scan(&u.ID, &u.PasswordHash, &u.WorkspaceID)
-	return u, accountError(err)
+		ORDER BY (u.bootstrapped OR u.claimed_at IS NOT NULL) DESC, u.created_at, u.id LIMIT $2`, email, maxAccounts)
+	if err != nil {
+		return nil, fmt.Errorf("reading accounts: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (account.User, error) {
+		var u account.User
+		err := row.Scan(&u.ID, &u.PasswordHash, &u.WorkspaceID)
+		return u, err
+	})
 }
 
-// StartSession stores a session and forgets those that are over.
+// StartSession stores a session, unless the user has another password by now, and forgets
+// those that are over.
 func (s *Store) StartSession(ctx context.Context, hash []byte, u account.User, now, expires time.Time) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM sessions WHERE expires_at <= $1`, now)
-	batch.Queue(`INSERT INTO sessions (token_hash, user_id, workspace_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-		hash, u.ID, u.WorkspaceID, now, expires)
+	// The lock lets it wait for a change of the password that is under way: without it a
+	// log-in with the old one would outlive the change.
+	started := false
+	batch.Queue(`INSERT INTO sessions (token_hash, user_id, workspace_id, created_at, expires_at)
+		SELECT $1, u.id, $3, $4, $5 FROM users u WHERE u.id = $2 AND u.password_hash = $6 FOR SHARE`,
+		hash, u.ID, u.WorkspaceID, now, expires, u.PasswordHash).Exec(func(tag pgconn.CommandTag) error {
+		started = tag.RowsAffected() == 1
+		return nil
+	})
 	if err := s.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("storing a session: %w", err)
+	}
+	if !started {
+		return account.ErrNotFound
 	}
 	return nil
 }
@@ -96,7 +117,7 @@ var ErrKeyUnfit = errors.New("the API key is revoked or belongs to another works
 // ErrDomainTaken says that the domain given to a bootstrap is another workspace's own.
 var ErrDomainTaken = errors.New("the domain belongs to another workspace")
 
-// Bootstrap makes what is missing of the first workspace, in one transaction.
+// Bootstrap makes what is missing of a workspace, in one transaction.
 func (s *Store) Bootstrap(ctx context.Context, b account.Bootstrapped) (workspace uuid.UUID, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, $2)`, LockSpace, BootstrapLock); err != nil {
@@ -120,16 +141,21 @@ func (s *Store) Bootstrap(ctx context.Context, b account.Bootstrapped) (workspac
 	return workspace, err
 }
 
+// ensureUser sees to the operator's account with the email. One that a workspace made
+// stays as it is.
 func ensureUser(ctx context.Context, tx pgx.Tx, b account.Bootstrapped) (uuid.UUID, error) {
 	var (
-		id     uuid.UUID
-		stored string
+		id           uuid.UUID
+		stored, like string
 	)
-	err := tx.QueryRow(ctx, `SELECT id, password_hash FROM users WHERE email = $1`, b.Email).Scan(&id, &stored)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+	err := tx.QueryRow(ctx, `SELECT id, password_hash FROM users WHERE email = $1 AND bootstrapped`, b.Email).Scan(&id, &stored)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = tx.QueryRow(ctx, `SELECT coalesce((SELECT password_hash FROM users WHERE email = $1 ORDER BY created_at, id LIMIT 1), '')`, b.Email).Scan(&like)
+	}
+	if err != nil {
 		return uuid.Nil, err
 	}
-	wanted, err := b.PasswordHash(ctx, stored)
+	wanted, err := b.PasswordHash(ctx, stored, like)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -140,7 +166,7 @@ func ensureUser(ctx context.Context, tx pgx.Tx, b account.Bootstrapped) (uuid.UU
 		if id, err = uuid.NewV7(); err != nil {
 			return uuid.Nil, err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO users (id, email, password_hash) VALUES ($1, $2, $3)`, id, b.Email, wanted)
+		_, err = tx.Exec(ctx, `INSERT INTO users (id, email, password_hash, bootstrapped) VALUES ($1, $2, $3, true)`, id, b.Email, wanted)
 	default:
 		_, err = tx.Exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1`, id, wanted)
 	}

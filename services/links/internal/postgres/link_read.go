@@ -163,6 +163,14 @@ func (l listing) add(q *query, more func()) {
 		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Query) + "%"
 		q.add(` AND `+linkText+` ILIKE `, pattern)
 	}
+	if f.IDs != nil {
+		ids := make([]uuid.UUID, len(f.IDs))
+		for i, id := range f.IDs {
+			ids[i] = id.UUID
+		}
+		q.add(` AND l.id = ANY(`, ids)
+		q.text += `)`
+	}
 	if f.Archived != nil {
 		q.add(` AND l.archived = `, *f.Archived)
 	}

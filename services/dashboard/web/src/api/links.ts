@@ -41,6 +41,21 @@ export const linksQuery = (filter: LinkFilter) =>
     placeholderData: keepPreviousData,
   });
 
+/** The links of one page that another service sorted. */
+export const linksByIdQuery = (ids: string[]) =>
+  queryOptions({
+    queryKey: [...linksKey, "ids", ids],
+    queryFn: async ({ signal }) => {
+      const { data } = await call<Page<Link>>("GET", "/v1/links", {
+        query: { id: ids, limit: ids.length },
+        signal,
+      });
+      return new Map(data.map((link) => [link.id, link]));
+    },
+    enabled: ids.length > 0,
+    placeholderData: keepPreviousData,
+  });
+
 export const linkQuery = (id: string) =>
   queryOptions({
     queryKey: [...linksKey, "one", id],

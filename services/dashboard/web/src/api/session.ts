@@ -4,6 +4,10 @@ import type { Who } from "./types";
 
 export const logIn = (email: string, password: string) =>
   call<Who>("POST", "/session", { body: { email, password } });
+export const switchWorkspace = (workspace_id: string) =>
+  call<Who>("POST", "/session/workspace", { body: { workspace_id } });
+export const joinWorkspaces = (password: string, new_password: string) =>
+  call<Who>("POST", "/session/join", { body: { password, new_password } });
 export const logOut = () => call<void>("DELETE", "/session");
 
 export const sessionQuery = queryOptions({

@@ -20,6 +20,11 @@ export type ApiKeyEdit = Schemas["EditKeyInputBody"];
 export type Member = Schemas["UserView"];
 export type NewMember = Schemas["NewUserView"];
 export type MemberInput = Schemas["NewUserInputBody"];
+export type UtmTemplate = Schemas["TemplateView"];
+export type UtmTemplateInput = Schemas["NewTemplateInputBody"];
+export type UtmTemplateEdit = Schemas["EditTemplateInputBody"];
+export type TagList = Schemas["TagsOutputBody"];
+export type ImportJob = Schemas["ImportView"];
 export type Summary = Schemas["Summary"];
 export type Bucket = Schemas["Bucket"];
 export type Group = Schemas["Group"];
@@ -58,4 +63,12 @@ export interface ProblemDocument {
 export interface Who {
   email: string;
   workspace_id: string;
+  workspaces: Workspace[];
+}
+
+/** One that whoever is logged in is a member of. */
+export interface Workspace {
+  id: string;
+  name: string;
+  role: Member["role"];
 }

@@ -1,21 +1,26 @@
 import { Bookmark, ChevronDown, Megaphone } from "lucide-react";
 import { useState } from "react";
+import { explain } from "../api/problem";
 import { texts } from "../texts";
 import { Button } from "../ui/Button";
 import { Field } from "../ui/Field";
 import { Menu } from "../ui/Menu";
+import { useToast } from "../ui/toast";
 import type { PartProps } from "./EditorForm";
 import { errorAt } from "./errors";
 import { noUtm, utmFields } from "./form";
 import { Group } from "./Group";
-import { useTemplates } from "./templates";
+import { TemplatesOfBrowser } from "./TemplatesOfBrowser";
+import { filledUtm, useTemplates } from "./templates";
 import { withUtm } from "./utm";
 
 /** Campaign parameters, and templates of them. */
 export function Campaign({ form, errors, set }: PartProps) {
   const t = texts.utm;
-  const { templates, save, remove } = useTemplates();
+  const { templates, save, remove, browser } = useTemplates();
+  const toast = useToast();
   const [name, setName] = useState("");
+  const failed = (error: unknown) => toast({ tone: "bad", text: explain(error) });
   const used = utmFields.filter((field) => form.utm[field].trim());
   return (
     <Group
@@ -25,6 +30,7 @@ export function Campaign({ form, errors, set }: PartProps) {
       wrong={errorAt(errors, "utm") !== undefined}
       set={used.length > 0 ? form.utm.campaign || form.utm.source || t.set(used.length) : undefined}
     >
+      <TemplatesOfBrowser {...browser} />
       {templates.length > 0 && (
         <div className="flex flex-wrap gap-2">
           <Menu
@@ -38,8 +44,9 @@ export function Campaign({ form, errors, set }: PartProps) {
               </Button>
             )}
             entries={templates.map((template) => ({
+              key: template.id,
               label: template.name,
-              onSelect: () => set({ utm: template.utm }),
+              onSelect: () => set({ utm: filledUtm(template.utm) }),
             }))}
           />
           <Menu
@@ -51,9 +58,14 @@ export function Campaign({ form, errors, set }: PartProps) {
               </Button>
             )}
             entries={templates.map((template) => ({
+              key: template.id,
               label: template.name,
               danger: true,
-              onSelect: () => remove(template.name),
+              onSelect: () =>
+                remove.mutate(template.id, {
+                  onSuccess: () => toast({ text: t.removed(template.name) }),
+                  onError: failed,
+                }),
             }))}
           />
         </div>
@@ -82,16 +94,24 @@ export function Campaign({ form, errors, set }: PartProps) {
             <Field
               className="min-w-40 grow"
               label={t.saveAs}
-              maxLength={60}
+              maxLength={100}
               value={name}
               onChange={(event) => setName(event.target.value)}
             />
             <Button
-              disabled={!name.trim()}
-              onClick={() => {
-                save({ name: name.trim(), utm: form.utm });
-                setName("");
-              }}
+              disabled={!name.trim() || save.isPending}
+              onClick={() =>
+                save.mutate(
+                  { name: name.trim(), utm: form.utm },
+                  {
+                    onSuccess: () => {
+                      toast({ text: t.saved(name.trim()) });
+                      setName("");
+                    },
+                    onError: failed,
+                  },
+                )
+              }
             >
               {t.save}
             </Button>

@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { type KeyboardEvent, useId, useState } from "react";
-import { useKnownTags } from "../links/tags";
+import { useTagCompletion } from "../links/tags";
 import { texts } from "../texts";
 import { Labelled } from "../ui/Field";
 
@@ -16,7 +16,7 @@ const MAX = 20;
 export function TagInput({ value, error, onChange }: Props) {
   const [text, setText] = useState("");
   const listId = useId();
-  const known = useKnownTags().filter((tag) => !value.includes(tag));
+  const known = useTagCompletion(text).filter((tag) => !value.includes(tag));
   const add = (typed: string) => {
     const tags = typed.split(",").map((tag) => tag.trim());
     onChange([...new Set([...value, ...tags.filter(Boolean)])].slice(0, MAX));

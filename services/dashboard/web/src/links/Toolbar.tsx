@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Archive, ArrowDownWideNarrow } from "lucide-react";
 import { domainsQuery } from "../api/settings";
+import { whole } from "../format";
 import { presets } from "../stats/period";
 import { texts } from "../texts";
 import { Select } from "../ui/Select";
 import { SearchBox } from "./SearchBox";
 import { type ListView, type Sort, sorts } from "./search";
-import { useKnownTags } from "./tags";
+import { useTags } from "./tags";
 
 interface Props {
   view: ListView;
@@ -16,10 +17,13 @@ interface Props {
 /** What the list is narrowed to and how it is sorted. */
 export function Toolbar({ view, onView }: Props) {
   const domains = useQuery(domainsQuery);
-  const tags = useKnownTags();
+  const tags = useTags();
   const t = texts.links;
   const hosts = domains.data ?? [];
-  const tagOptions = view.tag && !tags.includes(view.tag) ? [view.tag, ...tags] : tags;
+  const tagOptions = tags.map(({ tag, links }) => ({ value: tag, label: t.tagWithCount(tag, whole(links)) }));
+  if (view.tag && !tags.some(({ tag }) => tag === view.tag)) {
+    tagOptions.unshift({ value: view.tag, label: view.tag });
+  }
   return (
     <div className="mb-4 flex flex-wrap items-center gap-2">
       <SearchBox value={view.q} onSearch={(q) => onView({ ...view, q })} />
@@ -40,10 +44,7 @@ export function Toolbar({ view, onView }: Props) {
           fit
           aria-label={texts.dimensions.tag}
           value={view.tag ?? ""}
-          options={[
-            { value: "", label: t.allTags },
-            ...tagOptions.map((tag) => ({ value: tag, label: tag })),
-          ]}
+          options={[{ value: "", label: t.allTags }, ...tagOptions]}
           onChange={(event) => onView({ ...view, tag: event.target.value || undefined })}
         />
       )}

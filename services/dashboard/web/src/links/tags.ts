@@ -1,20 +1,31 @@
-import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { linksKey, listLinks } from "../api/links";
-import type { Link, Page } from "../api/types";
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
+import { call } from "../api/client";
+import { linksKey } from "../api/links";
+import type { TagList } from "../api/types";
 
-/** Tags come from the newest links: there is no call that lists them all. */
-const LOOKED_AT = 100;
+/** As many as a list can be looked through; more come as one types. */
+const LIMIT = 200;
 
-/** The tags that are in use, as far as this page has seen, in the order of letters. */
-export function useKnownTags(): string[] {
-  const client = useQueryClient();
-  const newest = useQuery({
-    queryKey: [...linksKey, "tags"],
-    queryFn: ({ signal }) => listLinks({}, { limit: LOOKED_AT }, signal),
-    staleTime: 60_000,
+export const tagsQuery = (q = "") =>
+  queryOptions({
+    queryKey: [...linksKey, "tags", q],
+    queryFn: ({ signal }) => call<TagList>("GET", "/v1/tags", { query: { q, limit: LIMIT }, signal }),
+    staleTime: 30_000,
+    placeholderData: keepPreviousData,
   });
-  const lists = client.getQueriesData<InfiniteData<Page<Link>>>({ queryKey: [...linksKey, "list"] });
-  const seen = lists.flatMap(([, data]) => data?.pages.flatMap((page) => page.data) ?? []);
-  const tags = [...(newest.data?.data ?? []), ...seen].flatMap((link) => link.tags ?? []);
-  return [...new Set(tags)].sort((a, b) => a.localeCompare(b));
+
+/** The tags that are in use, the most used of them, in the order of letters. */
+export function useTags(): { tag: string; links: number }[] {
+  const { data } = useQuery(tagsQuery());
+  return [...(data?.data ?? [])].sort((a, b) => a.tag.localeCompare(b.tag));
+}
+
+/** Tags that begin with what one types, the most used first. */
+export function useTagCompletion(typed: string): string[] {
+  const all = useQuery(tagsQuery());
+  const known = all.data?.data ?? [];
+  // A list that is not full has every tag.
+  const full = known.length >= LIMIT;
+  const more = useQuery({ ...tagsQuery(typed.trim()), enabled: full && typed.trim() !== "" });
+  return (full && typed.trim() !== "" ? (more.data?.data ?? known) : known).map(({ tag }) => tag);
 }

@@ -1,12 +1,9 @@
-import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueries } from "@tanstack/react-query";
 import { type FigureOrder, figuresQuery, rankedLinksQuery } from "../api/linkFigures";
-import { type LinkFilter, linksKey, linksQuery, listLinks } from "../api/links";
-import type { Link } from "../api/types";
+import { type LinkFilter, linksByIdQuery, linksQuery } from "../api/links";
 import { type Overlay, useOverlay } from "./overlay";
 import { type Row, rowOfFacts, rowOfLink } from "./row";
 import type { ListView } from "./search";
-
-const NEWEST = 100;
 
 export interface Rows {
   rows: Row[];
@@ -70,24 +67,29 @@ function useCreated(view: ListView): Rows {
   };
 }
 
-/** By clicks, as the click store knows them. */
+/** By clicks, as the click store knows them; the links themselves come a page at a time. */
 function useRanked(view: ListView): Rows {
   const on = view.sort !== "created";
   const order: FigureOrder = view.sort === "last_click" ? "last_click" : "clicks";
   const ranked = useInfiniteQuery({ ...rankedLinksQuery(order, filterOf(view), view.period), enabled: on });
-  const known = useNewest();
-  const rows = (on ? (ranked.data?.pages ?? []) : []).flatMap((page) =>
+  const pages = on ? (ranked.data?.pages ?? []) : [];
+  const links = useQueries({
+    queries: pages.map((page) => linksByIdQuery(page.data.map((figures) => figures.link_id))),
+  });
+  // Until they are there, a row shows what the click store knows of its link.
+  const sample = links.flatMap((l) => [...(l.data?.values() ?? [])])[0]?.short_url;
+  const rows = pages.flatMap((page, i) =>
     page.data.flatMap((figures) => {
-      const link = known.byId.get(figures.link_id);
+      const link = links[i]?.data?.get(figures.link_id);
       if (link) {
         return rowOfLink(link, figures);
       }
-      return figures.link ? rowOfFacts(figures, figures.link, known.sample) : [];
+      return figures.link ? rowOfFacts(figures, figures.link, sample) : [];
     }),
   );
   return {
     rows,
-    pending: ranked.isPending,
+    pending: ranked.isPending || (links[0]?.isLoading ?? false),
     stale: ranked.isPlaceholderData,
     error: ranked.data ? null : ranked.error,
     figuresError: null,
@@ -99,15 +101,4 @@ function useRanked(view: ListView): Rows {
       load: () => void ranked.fetchNextPage(),
     },
   };
-}
-
-/** The newest links as a whole: what is special about them, and what addresses look like. */
-function useNewest(): { byId: Map<string, Link>; sample: string | undefined } {
-  const newest = useQuery({
-    queryKey: [...linksKey, "tags"],
-    queryFn: ({ signal }) => listLinks({}, { limit: NEWEST }, signal),
-    staleTime: 60_000,
-  });
-  const links = newest.data?.data ?? [];
-  return { byId: new Map(links.map((link) => [link.id, link])), sample: links[0]?.short_url };
 }

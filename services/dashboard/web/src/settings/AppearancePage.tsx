@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { sessionQuery } from "../api/session";
+import { currentWorkspace } from "../session/workspace";
 import { browserZone } from "../stats/period";
 import { texts } from "../texts";
 import { Panel, Section } from "../ui/Panel";
@@ -17,7 +18,8 @@ export function AppearancePage() {
     [t.zone, browserZone()],
     [t.number, new Intl.NumberFormat().format(1234567.8)],
     [t.date, new Date().toLocaleString(undefined, { dateStyle: "long", timeStyle: "short" })],
-    [t.workspace, who?.workspace_id ?? ""],
+    [t.workspace, (who && currentWorkspace(who)?.name) ?? ""],
+    [t.workspaceId, who?.workspace_id ?? ""],
   ];
   return (
     <Section heading={texts.settings.appearance} lead={t.lead}>

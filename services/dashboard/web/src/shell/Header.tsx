@@ -7,16 +7,23 @@ import { Kbd } from "../ui/Kbd";
 import { Logo } from "../ui/Logo";
 import { AccountMenu } from "./AccountMenu";
 import { places } from "./nav";
+import { WorkspaceSwitch } from "./WorkspaceSwitch";
 
 /** The bar at the top: where one is, and what works everywhere. */
-export function Header({ onPalette, onHelp }: { onPalette: () => void; onHelp: () => void }) {
+export function Header({ onPalette, onHelp, onJoin }: Record<"onPalette" | "onHelp" | "onJoin", () => void>) {
   const editor = useEditor();
   return (
     <header className="sticky top-0 z-10 border-line border-b bg-panel">
       <div className="mx-auto flex h-14 max-w-6xl items-center gap-5 px-4 sm:px-6">
-        <Link to="/" className="rounded-md">
-          <Logo />
-        </Link>
+        <div className="flex min-w-0 items-center gap-1.5">
+          <Link to="/" aria-label={texts.product} className="shrink-0 rounded-md">
+            <Logo tight />
+          </Link>
+          <span aria-hidden className="text-line-strong text-lg max-sm:hidden">
+            /
+          </span>
+          <WorkspaceSwitch onJoin={onJoin} />
+        </div>
         <nav aria-label={texts.nav.label} className="flex items-center gap-0.5 max-md:hidden">
           {places.map(({ to, label }) => (
             <Link

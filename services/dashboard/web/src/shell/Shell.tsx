@@ -6,6 +6,7 @@ import { texts } from "../texts";
 import { Footer } from "../ui/Footer";
 import { useHotkeys } from "../ui/hotkeys";
 import { BottomBar, Header } from "./Header";
+import { JoinDialog } from "./JoinDialog";
 import { importPlace, places } from "./nav";
 import { ShortcutHelp } from "./ShortcutHelp";
 
@@ -27,6 +28,7 @@ export function Shell() {
 function Frame() {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
+  const [joining, setJoining] = useState(false);
   const navigate = useNavigate();
   useEffect(() => {
     const timer = setTimeout(() => void loadPalette(), IDLE_MS);
@@ -49,7 +51,11 @@ function Frame() {
       >
         {texts.skip}
       </a>
-      <Header onPalette={() => setPalette(true)} onHelp={() => setHelp(true)} />
+      <Header
+        onPalette={() => setPalette(true)}
+        onHelp={() => setHelp(true)}
+        onJoin={() => setJoining(true)}
+      />
       <main
         id="content"
         tabIndex={-1}
@@ -64,6 +70,7 @@ function Frame() {
           <Palette onClose={() => setPalette(false)} onHelp={() => setHelp(true)} />
         </Suspense>
       )}
+      {joining && <JoinDialog onClose={() => setJoining(false)} />}
       {help && <ShortcutHelp onClose={() => setHelp(false)} />}
     </div>
   );

@@ -1,6 +1,7 @@
 import { texts } from "../texts";
 
-export function Logo() {
+/** The mark and the name. Where there is little room, the name is left out. */
+export function Logo({ tight = false }: { tight?: boolean }) {
   return (
     <span className="flex items-center gap-2.5">
       <svg viewBox="0 0 32 32" className="size-7" aria-hidden="true">
@@ -15,7 +16,9 @@ export function Logo() {
         <circle cx="8" cy="12.5" r="2.4" className="fill-white" />
         <circle cx="24" cy="12.5" r="2.4" className="fill-white" />
       </svg>
-      <span className="font-semibold text-[1.0625rem] tracking-tight">{texts.product}</span>
+      <span className={`font-semibold text-[1.0625rem] tracking-tight ${tight ? "max-sm:hidden" : ""}`}>
+        {texts.product}
+      </span>
     </span>
   );
 }

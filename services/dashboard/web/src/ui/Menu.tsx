@@ -3,6 +3,8 @@ import type { KeyboardEvent, ReactNode } from "react";
 import { Popover, type TriggerProps } from "./Popover";
 
 export interface MenuEntry {
+  /** Tells entries apart that have one label. */
+  key?: string;
   label: string;
   icon?: LucideIcon;
   onSelect?: () => void;
@@ -11,6 +13,7 @@ export interface MenuEntry {
   disabled?: boolean;
   /** A line above it. */
   apart?: boolean;
+  /** One of several that exclude each other, and whether it is the chosen one. */
   checked?: boolean;
   detail?: string;
 }
@@ -38,7 +41,7 @@ export function Menu({ label, entries, trigger, align = "end", header }: Props) 
         <>
           {header}
           {entries.map((entry) => (
-            <Entry key={entry.label} entry={entry} close={close} />
+            <Entry key={entry.key ?? entry.label} entry={entry} close={close} />
           ))}
         </>
       )}
@@ -60,6 +63,10 @@ function Entry({ entry, close }: { entry: MenuEntry; close: () => void }) {
     </>
   );
   const look = `${entryClass} ${danger ? "text-down" : ""}`;
+  const role =
+    checked === undefined
+      ? ({ role: "menuitem" } as const)
+      : ({ role: "menuitemradio", "aria-checked": checked } as const);
   return (
     <>
       {apart && <hr className="my-1 border-line" />}
@@ -70,10 +77,9 @@ function Entry({ entry, close }: { entry: MenuEntry; close: () => void }) {
       ) : (
         <button
           type="button"
-          role="menuitem"
+          {...role}
           tabIndex={-1}
           disabled={entry.disabled}
-          aria-current={checked ? "true" : undefined}
           className={look}
           onClick={() => {
             close();
@@ -88,7 +94,7 @@ function Entry({ entry, close }: { entry: MenuEntry; close: () => void }) {
 }
 
 function move(event: KeyboardEvent<HTMLDivElement>) {
-  const items = [...event.currentTarget.querySelectorAll<HTMLElement>("[role=menuitem]:not(:disabled)")];
+  const items = [...event.currentTarget.querySelectorAll<HTMLElement>("[role^=menuitem]:not(:disabled)")];
   const at = items.indexOf(document.activeElement as HTMLElement);
   const to = target(event.key, items, at);
   if (to !== undefined) {

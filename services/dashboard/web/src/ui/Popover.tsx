@@ -48,7 +48,11 @@ export function Popover(props: Props) {
       box.style.top = `${top}px`;
     };
     place();
-    box.querySelector<HTMLElement>("[data-autofocus], [role=menuitem], input, button, a")?.focus();
+    box
+      .querySelector<HTMLElement>(
+        "[data-autofocus], [role=menuitemradio][aria-checked=true], [role^=menuitem], input, button, a",
+      )
+      ?.focus();
     const observer = new ResizeObserver(place);
     observer.observe(box);
     addEventListener("resize", place);

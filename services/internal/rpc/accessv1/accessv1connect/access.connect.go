@@ -30,6 +30,15 @@ const (
 	AccessServiceLogInProcedure = "/linkstream.access.v1.AccessService/LogIn"
 	// AccessServiceLogOutProcedure is the procedure name of the AccessService's LogOut RPC.
 	AccessServiceLogOutProcedure = "/linkstream.access.v1.AccessService/LogOut"
+	// AccessServiceListWorkspacesProcedure is the procedure name of the AccessService's ListWorkspaces
+	// RPC.
+	AccessServiceListWorkspacesProcedure = "/linkstream.access.v1.AccessService/ListWorkspaces"
+	// AccessServiceSwitchWorkspaceProcedure is the procedure name of the AccessService's
+	// SwitchWorkspace RPC.
+	AccessServiceSwitchWorkspaceProcedure = "/linkstream.access.v1.AccessService/SwitchWorkspace"
+	// AccessServiceJoinWorkspacesProcedure is the procedure name of the AccessService's JoinWorkspaces
+	// RPC.
+	AccessServiceJoinWorkspacesProcedure = "/linkstream.access.v1.AccessService/JoinWorkspaces"
 )
 
 var (
@@ -54,6 +63,27 @@ var (
 			Procedure:  AccessServiceLogOutProcedure,
 		}
 	})
+	accessServiceListWorkspacesSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     accessv1.File_linkstream_access_v1_access_proto.Services().ByName("AccessService").Methods().ByName("ListWorkspaces"),
+			Procedure:  AccessServiceListWorkspacesProcedure,
+		}
+	})
+	accessServiceSwitchWorkspaceSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     accessv1.File_linkstream_access_v1_access_proto.Services().ByName("AccessService").Methods().ByName("SwitchWorkspace"),
+			Procedure:  AccessServiceSwitchWorkspaceProcedure,
+		}
+	})
+	accessServiceJoinWorkspacesSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     accessv1.File_linkstream_access_v1_access_proto.Services().ByName("AccessService").Methods().ByName("JoinWorkspaces"),
+			Procedure:  AccessServiceJoinWorkspacesProcedure,
+		}
+	})
 )
 
 // AccessServiceClient is a client for the linkstream.access.v1.AccessService service.
@@ -66,6 +96,16 @@ type AccessServiceClient interface {
 	LogIn(context.Context, *accessv1.LogInRequest) (*accessv1.LogInResponse, error)
 	// LogOut ends a dashboard session; ending an unknown one is no error.
 	LogOut(context.Context, *accessv1.LogOutRequest) (*accessv1.LogOutResponse, error)
+	// ListWorkspaces lists the workspaces that a session's user is a member of. Code
+	// unauthenticated when the token is no session's.
+	ListWorkspaces(context.Context, *accessv1.ListWorkspacesRequest) (*accessv1.ListWorkspacesResponse, error)
+	// SwitchWorkspace moves a session to another workspace of its user, under a new
+	// token; the old one is over. Code not_found when the user is no member there.
+	SwitchWorkspace(context.Context, *accessv1.SwitchWorkspaceRequest) (*accessv1.SwitchWorkspaceResponse, error)
+	// JoinWorkspaces makes one account of the session's and of those with its email that
+	// have the given password, and opens one of their workspaces. Code permission_denied
+	// when no other account has it, invalid_argument when the new password is unfit.
+	JoinWorkspaces(context.Context, *accessv1.JoinWorkspacesRequest) (*accessv1.JoinWorkspacesResponse, error)
 }
 
 // NewAccessServiceClient constructs a client for the linkstream.access.v1.AccessService service.
@@ -84,6 +124,16 @@ type AccessServiceHandler interface {
 	LogIn(context.Context, *accessv1.LogInRequest) (*accessv1.LogInResponse, error)
 	// LogOut ends a dashboard session; ending an unknown one is no error.
 	LogOut(context.Context, *accessv1.LogOutRequest) (*accessv1.LogOutResponse, error)
+	// ListWorkspaces lists the workspaces that a session's user is a member of. Code
+	// unauthenticated when the token is no session's.
+	ListWorkspaces(context.Context, *accessv1.ListWorkspacesRequest) (*accessv1.ListWorkspacesResponse, error)
+	// SwitchWorkspace moves a session to another workspace of its user, under a new
+	// token; the old one is over. Code not_found when the user is no member there.
+	SwitchWorkspace(context.Context, *accessv1.SwitchWorkspaceRequest) (*accessv1.SwitchWorkspaceResponse, error)
+	// JoinWorkspaces makes one account of the session's and of those with its email that
+	// have the given password, and opens one of their workspaces. Code permission_denied
+	// when no other account has it, invalid_argument when the new password is unfit.
+	JoinWorkspaces(context.Context, *accessv1.JoinWorkspacesRequest) (*accessv1.JoinWorkspacesResponse, error)
 }
 
 // RegisterAccessServiceHandler registers svc as the linkstream.access.v1.AccessService
@@ -94,6 +144,9 @@ func RegisterAccessServiceHandler(server *connect.Server, svc AccessServiceHandl
 		connect.Method{Spec: accessServiceAuthenticateSpec(), Handler: adapter.authenticate},
 		connect.Method{Spec: accessServiceLogInSpec(), Handler: adapter.logIn},
 		connect.Method{Spec: accessServiceLogOutSpec(), Handler: adapter.logOut},
+		connect.Method{Spec: accessServiceListWorkspacesSpec(), Handler: adapter.listWorkspaces},
+		connect.Method{Spec: accessServiceSwitchWorkspaceSpec(), Handler: adapter.switchWorkspace},
+		connect.Method{Spec: accessServiceJoinWorkspacesSpec(), Handler: adapter.joinWorkspaces},
 	)
 }
 
@@ -110,6 +163,18 @@ func (UnimplementedAccessServiceHandler) LogIn(context.Context, *accessv1.LogInR
 
 func (UnimplementedAccessServiceHandler) LogOut(context.Context, *accessv1.LogOutRequest) (*accessv1.LogOutResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.access.v1.AccessService.LogOut is not implemented")
+}
+
+func (UnimplementedAccessServiceHandler) ListWorkspaces(context.Context, *accessv1.ListWorkspacesRequest) (*accessv1.ListWorkspacesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.access.v1.AccessService.ListWorkspaces is not implemented")
+}
+
+func (UnimplementedAccessServiceHandler) SwitchWorkspace(context.Context, *accessv1.SwitchWorkspaceRequest) (*accessv1.SwitchWorkspaceResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.access.v1.AccessService.SwitchWorkspace is not implemented")
+}
+
+func (UnimplementedAccessServiceHandler) JoinWorkspaces(context.Context, *accessv1.JoinWorkspacesRequest) (*accessv1.JoinWorkspacesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.access.v1.AccessService.JoinWorkspaces is not implemented")
 }
 
 type accessServiceClient struct {
@@ -135,6 +200,30 @@ func (c *accessServiceClient) LogIn(ctx context.Context, req *accessv1.LogInRequ
 func (c *accessServiceClient) LogOut(ctx context.Context, req *accessv1.LogOutRequest) (*accessv1.LogOutResponse, error) {
 	var res accessv1.LogOutResponse
 	if err := c.client.CallUnary(ctx, accessServiceLogOutSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *accessServiceClient) ListWorkspaces(ctx context.Context, req *accessv1.ListWorkspacesRequest) (*accessv1.ListWorkspacesResponse, error) {
+	var res accessv1.ListWorkspacesResponse
+	if err := c.client.CallUnary(ctx, accessServiceListWorkspacesSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *accessServiceClient) SwitchWorkspace(ctx context.Context, req *accessv1.SwitchWorkspaceRequest) (*accessv1.SwitchWorkspaceResponse, error) {
+	var res accessv1.SwitchWorkspaceResponse
+	if err := c.client.CallUnary(ctx, accessServiceSwitchWorkspaceSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *accessServiceClient) JoinWorkspaces(ctx context.Context, req *accessv1.JoinWorkspacesRequest) (*accessv1.JoinWorkspacesResponse, error) {
+	var res accessv1.JoinWorkspacesResponse
+	if err := c.client.CallUnary(ctx, accessServiceJoinWorkspacesSpec(), req, &res); err != nil {
 		return nil, err
 	}
 	return &res, nil
@@ -172,6 +261,42 @@ func (h accessServiceHandler) logOut(ctx context.Context, _ connect.Spec, stream
 		return err
 	}
 	res, err := h.svc.LogOut(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h accessServiceHandler) listWorkspaces(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req accessv1.ListWorkspacesRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.ListWorkspaces(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h accessServiceHandler) switchWorkspace(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req accessv1.SwitchWorkspaceRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.SwitchWorkspace(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h accessServiceHandler) joinWorkspaces(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req accessv1.JoinWorkspacesRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.JoinWorkspaces(ctx, &req)
 	if err != nil {
 		return err
 	}

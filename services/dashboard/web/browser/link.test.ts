@@ -1,26 +1,16 @@
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { Browser, Download, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launch, logIn, open, settled, type Watched } from "./page.ts";
 import { api, eventually, stack } from "./stack.ts";
+import { agents, referrers, textOf, visit } from "./visit.ts";
 
-// What a marketing team does all day, in a real browser against real services.
+// A link's life, as a marketing team lives it, in a real browser against real services.
 
 // Guards I81, I82, I83.
 
 const run = Date.now().toString(36);
 const slug = `flow-${run}`;
-
-const agents = {
-  Chrome:
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36",
-  Firefox: "Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0",
-  Safari:
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1",
-};
-const referrers = ["https://news.example.org/today", "https://blog.example.net/"];
 
 let browser: Browser;
 let watched: Watched;
@@ -34,16 +24,6 @@ beforeAll(async () => {
   await logIn(page);
 });
 afterAll(() => browser?.close());
-
-/** Follows the short link at an edge and says where it leads. */
-async function visit(edge: string, path: string, headers: Record<string, string>): Promise<string | null> {
-  const answer = await fetch(`${edge}/${path}`, { redirect: "manual", headers });
-  return answer.headers.get("location");
-}
-
-async function textOf(download: Download): Promise<string> {
-  return readFileSync(await download.path(), "utf8");
-}
 
 const toast = (text: string | RegExp) => page.getByRole("status").getByText(text);
 
@@ -268,206 +248,6 @@ describe("a link's life", () => {
   });
 });
 
-describe("the list", () => {
-  const row = () =>
-    page.getByRole("listitem").filter({ has: page.getByRole("link", { name: new RegExp(`/${slug}$`) }) });
-
-  it("is searched, sorted and narrowed, all in the address", async () => {
-    await page.goto(`${stack.url}/`);
-    await settled(page);
-    await page.keyboard.press("/");
-    await page.keyboard.type(slug);
-    await page.waitForURL((url) => url.searchParams.get("q") === slug);
-    await row().waitFor();
-    await page.getByLabel("Sort by").selectOption("clicks");
-    await page.waitForURL((url) => url.searchParams.get("sort") === "clicks");
-    await settled(page);
-    await row()
-      .getByText("10 clicks")
-      .or(row().getByText(/\d+ clicks/))
-      .first()
-      .waitFor();
-    await page.goto(`${stack.url}/?tag=flow`);
-    await row().waitFor();
-  });
-
-  it("archives with a way back, by keyboard", async () => {
-    await page.keyboard.press("j");
-    await page.keyboard.press("a");
-    await row().waitFor({ state: "hidden" });
-    await page.getByRole("button", { name: "Undo" }).click();
-    await row().waitFor();
-    await eventually("it is not archived", async () => {
-      return !(await api<{ archived: boolean }>("GET", `/v1${linkPath}`)).archived;
-    });
-  });
-
-  it("deletes only when nobody wants it back", async () => {
-    await page
-      .getByRole("button", { name: /^Actions for .*flow-/ })
-      .first()
-      .click();
-    await page.getByRole("menuitem", { name: "Delete" }).click();
-    await row().waitFor({ state: "hidden" });
-    await page.getByRole("button", { name: "Undo" }).click();
-    await row().waitFor();
-    await page.waitForTimeout(1000);
-    expect(await api<{ id: string }>("GET", `/v1${linkPath}`)).toHaveProperty("id");
-  });
-
-  it("finds a link in the palette", async () => {
-    await page.goto(`${stack.url}/settings/appearance`);
-    await page.getByRole("heading", { name: "Appearance" }).waitFor();
-    await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "Command palette" }).fill(slug);
-    await page.getByRole("option", { name: /Flow/ }).waitFor();
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("ArrowUp");
-    await page.keyboard.press("Enter");
-    await page.waitForURL((url) => url.pathname === linkPath);
-  });
-});
-
-describe("import", () => {
-  it("shows mistakes row by row before anything is sent, then what became of each", async () => {
-    await page.goto(`${stack.url}/import`);
-    const rows = [
-      "destination,slug,title,tags",
-      ...Array.from({ length: 240 }, (_, i) => `https://example.com/i/${i},imp-${run}-${i},Row ${i},import`),
-      "example.com,bad,,",
-      `https://example.com/,${slug},taken,`,
-    ];
-    await page.getByLabel("Paste links, or drop a file").fill(rows.join("\n"));
-    await page.locator("[data-import-ready='241']").waitFor();
-    await page.getByText("The destination must begin with").waitFor();
-    await page.getByRole("button", { name: "Create 241 links" }).click();
-    await page.locator("[data-import=done]").waitFor({ timeout: 60_000 });
-    await page.getByText("240 links made").waitFor();
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("button", { name: "Result file" }).click(),
-    ]);
-    const lines = (await textOf(download)).trim().split("\r\n");
-    expect(lines).toHaveLength(242);
-    expect(lines.filter((line) => line.includes(`/imp-${run}-`))).toHaveLength(240);
-    expect(lines.at(-1)).toMatch(/taken|slug/i);
-  });
-
-  it("changes many at once", async () => {
-    await page.goto(`${stack.url}/?tag=import&q=imp-${run}`);
-    await page.getByLabel("Select all").check();
-    await page.getByText("25 selected").waitFor();
-    await page.getByRole("toolbar").getByRole("button", { name: "Archive" }).click();
-    await toast("25 links archived.").waitFor();
-    await eventually("they are archived", async () => {
-      const { data } = await api<{ data: unknown[] }>(
-        "GET",
-        `/v1/links?archived=true&limit=100&q=imp-${run}`,
-      );
-      return data.length === 25;
-    });
-  });
-});
-
-describe("settings", () => {
-  let receiver: Server;
-  const received: string[] = [];
-
-  beforeAll(async () => {
-    receiver = createServer((request, response) => {
-      received.push(String(request.headers["webhook-signature"] ?? ""));
-      request.resume();
-      response.end("thanks");
-    });
-    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-  });
-  afterAll(() => void receiver.close());
-
-  it("adds a domain and takes it away", async () => {
-    await page.goto(`${stack.url}/settings/domains`);
-    await page.getByRole("button", { name: "Add a domain" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Host").fill(`go-${run}.example.com`);
-    await dialog.getByLabel("Home page").fill("https://example.com/");
-    await dialog.getByRole("button", { name: "Add a domain" }).click();
-    await page
-      .getByRole("listitem")
-      .filter({ hasText: `go-${run}.example.com` })
-      .waitFor();
-    await page.getByRole("button", { name: `Delete go-${run}.example.com` }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page
-      .getByRole("listitem")
-      .filter({ hasText: `go-${run}.example.com` })
-      .waitFor({ state: "hidden" });
-  });
-
-  it("makes a key with a quota, shows it once, and revokes it", async () => {
-    await page.goto(`${stack.url}/settings/keys`);
-    await page.getByRole("button", { name: "New key" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Name").fill(`key ${run}`);
-    await dialog.getByLabel("Requests at once").fill("50");
-    await dialog.getByLabel("More each second").fill("5");
-    await dialog.getByRole("button", { name: "New key" }).click();
-    const secret = await page.locator("[data-secret]").textContent();
-    expect(secret).toMatch(/^ls_key_/);
-    const answer = await fetch(`${stack.url}/v1/links?limit=1`, {
-      headers: { Authorization: `Bearer ${secret}` },
-    });
-    expect([answer.status, answer.headers.get("x-ratelimit-limit")]).toEqual([200, "50"]);
-    await page.getByRole("button", { name: "I have kept it" }).click();
-    await page.getByText("50 at once, 5 more a second").first().waitFor();
-    await page.getByRole("button", { name: `Revoke key ${run}` }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-    await page
-      .getByRole("listitem")
-      .filter({ hasText: `key ${run}` })
-      .waitFor({ state: "hidden" });
-  });
-
-  it("adds a member and removes them", async () => {
-    await page.goto(`${stack.url}/settings/members`);
-    await page.getByRole("button", { name: "Add a member" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Email").fill(`m-${run}@example.com`);
-    await dialog.getByLabel("Role").selectOption("viewer");
-    await dialog.getByRole("button", { name: "Add a member" }).click();
-    expect(await page.locator("[data-secret]").textContent()).toMatch(/.{9}/);
-    await page.getByRole("button", { name: "I have kept it" }).click();
-    await page.getByRole("button", { name: `Remove m-${run}@example.com` }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
-    await page
-      .getByRole("listitem")
-      .filter({ hasText: `m-${run}@example.com` })
-      .waitFor({ state: "hidden" });
-  });
-
-  it("tells an endpoint, and shows the delivery", async () => {
-    await page.goto(`${stack.url}/settings/webhooks`);
-    await page.getByRole("button", { name: "Add an endpoint" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog
-      .getByLabel("Address")
-      .fill(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`);
-    await dialog.getByLabel("Description").fill(`hook ${run}`);
-    await dialog.getByRole("button", { name: "Add an endpoint" }).click();
-    expect(await page.locator("[data-secret]").textContent()).toMatch(/^whsec_/);
-    await page.getByRole("button", { name: "I have kept it" }).click();
-    await page.getByRole("link", { name: `hook ${run}` }).click();
-    await page.getByRole("button", { name: "Send a test" }).click();
-    await page.getByRole("button", { name: /^Delivered webhook\.test/ }).waitFor({ timeout: 20_000 });
-    expect(received[0]).toMatch(/^v1,/);
-    await page.getByRole("button", { name: /^Delivered webhook\.test/ }).click();
-    await page.getByRole("dialog").getByText("thanks").waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "More actions" }).click();
-    await page.getByRole("menuitem", { name: "Delete" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.waitForURL(/\/settings\/webhooks$/);
-  });
-
-  it("has seen nothing that the page must not do", () => {
-    expect(watched.complaints).toEqual([]);
-  });
+it("has seen nothing that the page must not do", () => {
+  expect(watched.complaints).toEqual([]);
 });
