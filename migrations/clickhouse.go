@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -38,7 +39,7 @@ func ClickHouse(ctx context.Context, db *sql.DB) ([]string, error) {
 // ClickHouseWith is ClickHouse with settings.
 func ClickHouseWith(ctx context.Context, db *sql.DB, s ClickHouseSettings) ([]string, error) {
 	applied, err := up(ctx, goose.DialectClickHouse, db, renderedFiles{clickhouseFiles, s.Cluster}, "clickhouse")
-	if err != nil {
+	if err := errors.Join(err, reload(ctx, db, s.Cluster, applied, err == nil)); err != nil {
 		return applied, err
 	}
 	for _, t := range []struct {
