@@ -37,6 +37,11 @@ PROMTOOL := $(ROOT)/bin/promtool
 PROTOBUFJS := $(ROOT)/bin/protobufjs-$(PROTOBUFJS_VERSION)/node_modules
 ASYNCAPI_SCHEMA := $(ROOT)/bin/asyncapi-specs-$(ASYNCAPI_SPECS_VERSION)/schemas/3.0.0-without-$$id.json
 
+# The commit, which Go does not note in a worktree, nor where -buildvcs is off. A folder
+# that is no clone has none, also inside of somebody else's.
+REVISION := $(shell [ -e .git ] && git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || echo unknown)
+LDFLAGS  := -X github.com/linkstream/linkstream/services/internal/telemetry.revision=$(REVISION)
+
 # The race detector needs cgo and a C compiler; without them the tests still run.
 RACE := $(shell if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then echo -race; fi)
 
@@ -54,7 +59,7 @@ install: ## install what is missing: Postgres, Redis (apt or brew), libchdb (npm
 build: web ## build every program into .local/bin
 	@mkdir -p $(BIN)
 	@echo "building the programs"
-	@go build -o $(BIN)/ ./compose/local/cmd/... ./events/cmd/... ./migrations/cmd/... ./loadtest/cmd/... $(foreach s,$(SERVICES),./services/$(s)/cmd/$(s))
+	@go build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./compose/local/cmd/... ./events/cmd/... ./migrations/cmd/... ./loadtest/cmd/... $(foreach s,$(SERVICES),./services/$(s)/cmd/$(s))
 
 .PHONY: web
 web: $(WEB)/dist/index.html ## build the dashboard's web app
