@@ -151,7 +151,7 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 	}
 	outbox := relay.New(pool, kafkaOptions, s.TopicPrefix, s.DrainTimeout, registry, log)
 	outbox.Trace(tracer)
-	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "rpc", s.RPCAddr, "admin", s.AdminAddr)
+	log.InfoContext(ctx, "serving", "http", apiServer.Addr(), "rpc", rpcServer.Addr(), "admin", adminServer.Addr())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: adminServer.Run}, // stopped last: says until then how it goes
 		runner.Task{Name: "traces", Run: tracer.Run},
