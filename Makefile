@@ -134,11 +134,12 @@ fuzz: ## every fuzz target for T (10s)
 loadtest: install build ## load and fault scenarios: SCENARIO=steady, or all (a short form of each, ten minutes); .local/bin/loadtest --help lists them
 	@$(BIN)/loadtest $(SCENARIO)
 
-# On a stack of its own, and not on the one that somebody may be running here.
+# On a stack of its own, and not on the one that somebody may be running here. 75 is the
+# verdict of a machine that was too busy for times: said, and not held against the system.
 .PHONY: ci-load
 ci-load: install build ## a minute of edits under load and one of outages, with a verdict
-	LINKSTREAM_LOAD_STACK=$(ROOT)/.local/none LINKSTREAM_LOAD_RESULTS=$(ROOT)/.local/results LINKSTREAM_LOAD_NOISY=true \
-	$(BIN)/loadtest mutate=45s outage-all=8s
+	@LINKSTREAM_LOAD_STACK=$(ROOT)/.local/none LINKSTREAM_LOAD_RESULTS=$(ROOT)/.local/results LINKSTREAM_LOAD_NOISY=true \
+	$(BIN)/loadtest mutate=45s outage-all=8s || { rc=$$?; [ $$rc = 75 ] || exit $$rc; echo "ci-load: this machine was too busy to judge all times; nothing else is broken"; }
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## gofumpt and goimports; Biome for the web app
