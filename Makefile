@@ -37,6 +37,11 @@ PROMTOOL := $(ROOT)/bin/promtool
 PROTOBUFJS := $(ROOT)/bin/protobufjs-$(PROTOBUFJS_VERSION)/node_modules
 ASYNCAPI_SCHEMA := $(ROOT)/bin/asyncapi-specs-$(ASYNCAPI_SPECS_VERSION)/schemas/3.0.0-without-$$id.json
 
+# The commit, which Go does not note in a worktree, nor where -buildvcs is off. A folder
+# that is no clone has none, also inside of somebody else's.
+REVISION := $(shell [ -e .git ] && git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || echo unknown)
+LDFLAGS  := -X github.com/linkstream/linkstream/services/internal/telemetry.revision=$(REVISION)
+
 # The race detector needs cgo and a C compiler; without them the tests still run.
 RACE := $(shell if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then echo -race; fi)
 
@@ -54,7 +59,7 @@ install: ## install what is missing: Postgres, Redis (apt or brew), libchdb (npm
 build: web ## build every program into .local/bin
 	@mkdir -p $(BIN)
 	@echo "building the programs"
-	@go build -o $(BIN)/ ./compose/local/cmd/... ./events/cmd/... ./migrations/cmd/... ./loadtest/cmd/... $(foreach s,$(SERVICES),./services/$(s)/cmd/$(s))
+	@go build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./compose/local/cmd/... ./events/cmd/... ./migrations/cmd/... ./loadtest/cmd/... $(foreach s,$(SERVICES),./services/$(s)/cmd/$(s))
 
 .PHONY: web
 web: $(WEB)/dist/index.html ## build the dashboard's web app
@@ -129,11 +134,12 @@ fuzz: ## every fuzz target for T (10s)
 loadtest: install build ## load and fault scenarios: SCENARIO=steady, or all (a short form of each, ten minutes); .local/bin/loadtest --help lists them
 	@$(BIN)/loadtest $(SCENARIO)
 
-# On a stack of its own, and not on the one that somebody may be running here.
+# On a stack of its own, and not on the one that somebody may be running here. 75 is the
+# verdict of a machine that was too busy for times: said, and not held against the system.
 .PHONY: ci-load
 ci-load: install build ## a minute of edits under load and one of outages, with a verdict
-	LINKSTREAM_LOAD_STACK=$(ROOT)/.local/none LINKSTREAM_LOAD_RESULTS=$(ROOT)/.local/results LINKSTREAM_LOAD_NOISY=true \
-	$(BIN)/loadtest mutate=45s outage-all=8s
+	@LINKSTREAM_LOAD_STACK=$(ROOT)/.local/none LINKSTREAM_LOAD_RESULTS=$(ROOT)/.local/results LINKSTREAM_LOAD_NOISY=true \
+	$(BIN)/loadtest mutate=45s outage-all=8s || { rc=$$?; [ $$rc = 75 ] || exit $$rc; echo "ci-load: this machine was too busy to judge all times; nothing else is broken"; }
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## gofumpt and goimports; Biome for the web app

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -38,7 +39,7 @@ func ClickHouse(ctx context.Context, db *sql.DB) ([]string, error) {
 // ClickHouseWith is ClickHouse with settings.
 func ClickHouseWith(ctx context.Context, db *sql.DB, s ClickHouseSettings) ([]string, error) {
 	applied, err := up(ctx, goose.DialectClickHouse, db, renderedFiles{clickhouseFiles, s.Cluster}, "clickhouse")
-	if err != nil {
+	if err := errors.Join(err, reload(ctx, db, s.Cluster, applied, err == nil)); err != nil {
 		return applied, err
 	}
 	for _, t := range []struct {
@@ -99,7 +100,6 @@ var (
 	alterTable  = regexp.MustCompile(`(?s)ALTER TABLE (\w+)\n(.*);`)
 	alterView   = regexp.MustCompile(`(?s)ALTER TABLE (\w+) MODIFY QUERY\n(.*)    FROM (\w+)\n(.*);`)
 	arguments   = regexp.MustCompile(`^\((\w+)\)`)
-	loadAgain   = regexp.MustCompile(`(?m)^((?:DE|AT)TACH TABLE IF (?:NOT )?EXISTS \w+)`)
 	addColumn   = regexp.MustCompile(`(?m)^    ADD COLUMN.*?([,;])$`)
 )
 
@@ -135,9 +135,6 @@ func forCluster(text, cluster string) string {
 	}
 	if m := alterView.FindStringSubmatch(text); m != nil {
 		return replace(text, alterView, "ALTER TABLE "+m[1]+on+" MODIFY QUERY\n"+m[2]+"    FROM "+m[3]+localSuffix+"\n"+m[4]+";")
-	}
-	if loadAgain.MatchString(text) {
-		return loadAgain.ReplaceAllString(text, "${1}"+on)
 	}
 	if m := alterTable.FindStringSubmatch(text); m != nil {
 		var columns []string

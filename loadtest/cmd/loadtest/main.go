@@ -1,5 +1,6 @@
 // Command loadtest runs a load scenario and ends with a verdict: it exits with 1
-// when a promise was broken, and with 77 when this machine cannot run the scenario.
+// when a promise was broken, with 75 when none was that this machine could judge, and
+// with 77 when this machine cannot run the scenario.
 package main
 
 import (
@@ -16,8 +17,12 @@ import (
 	"github.com/linkstream/linkstream/loadtest/internal/scenario"
 )
 
-// skipped is the exit status by which test tools know that something was not run.
-const skipped = 77
+// skipped is the exit status by which test tools know that something was not run, and
+// notJudged that of what is worth another try (EX_TEMPFAIL).
+const (
+	skipped   = 77
+	notJudged = 75
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -29,6 +34,9 @@ func main() {
 	fmt.Fprintln(os.Stderr, "loadtest:", err)
 	if errors.Is(err, report.ErrSkipped) {
 		os.Exit(skipped)
+	}
+	if errors.Is(err, report.ErrNotJudged) {
+		os.Exit(notJudged)
 	}
 	os.Exit(1)
 }
@@ -62,7 +70,8 @@ func usage() string {
 
 Load scenarios. Load goes to loopback only. Each ends with a verdict and leaves a
 report in LINKSTREAM_LOAD_RESULTS (default loadtest/results). The exit status is 1
-when a promise was broken, 77 when this machine cannot run the scenario.
+when a promise was broken, 75 when none was but some could not be judged (see
+LINKSTREAM_LOAD_NOISY), 77 when this machine cannot run the scenario.
 
 These run on the stack that "make run" has started, or else on one of their own, with
 two regions of one edge each, from the built programs (make build). They need Linux.
@@ -79,7 +88,8 @@ two regions of one edge each, from the built programs (make build). They need Li
   LINKSTREAM_LOAD_KEYS      a file of recorded visits, a line "SLUG COUNT" for each link
                             (default: Zipf's law)
   LINKSTREAM_LOAD_NOISY     true does not judge times that this machine cannot measure,
-                            because others use it
+                            because others use more than a tenth of its processors, or
+                            half of them for a second of a hundred
   LINKSTREAM_LOAD_STACK     folder of the stack (default .local)
   LINKSTREAM_LOAD_BIN       folder of the built programs (default .local/bin)
 

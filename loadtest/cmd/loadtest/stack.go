@@ -148,24 +148,33 @@ func onStack(ctx context.Context, environ []string, chosen []choice, short bool,
 	return verdictOf(chosen, verdicts)
 }
 
-// verdictOf all scenarios: skipped ones count only if there was no other.
+// verdictOf all scenarios. What is broken comes first; then what was not judged; skipped
+// ones count only if there was no other.
 func verdictOf(chosen []choice, verdicts []error) error {
-	var broken, left []error
+	var broken, doubtful, left []error
 	for i, err := range verdicts {
 		if err == nil {
 			continue
 		}
 		err = fmt.Errorf("%s: %w", chosen[i].Name, err)
-		if errors.Is(err, report.ErrSkipped) {
+		switch {
+		case errors.Is(err, report.ErrSkipped):
 			left = append(left, err)
-		} else {
+		case errors.Is(err, report.ErrNotJudged):
+			doubtful = append(doubtful, err)
+		default:
 			broken = append(broken, err)
 		}
 	}
-	if len(broken) == 0 && len(left) == len(chosen) {
+	switch {
+	case len(broken) > 0:
+		return errors.Join(broken...)
+	case len(doubtful) > 0:
+		return errors.Join(doubtful...)
+	case len(left) == len(chosen):
 		return errors.Join(left...)
 	}
-	return errors.Join(broken...)
+	return nil
 }
 
 func summary(stdout io.Writer, chosen []choice, verdicts []error, took time.Duration) {
@@ -175,6 +184,8 @@ func summary(stdout io.Writer, chosen []choice, verdicts []error, took time.Dura
 		switch {
 		case errors.Is(err, report.ErrSkipped):
 			word = "skipped"
+		case errors.Is(err, report.ErrNotJudged):
+			word = "not judged"
 		case err != nil:
 			word = "BROKEN"
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/linkstream/linkstream/loadtest/internal/cpu"
 	"github.com/linkstream/linkstream/loadtest/internal/load"
 	"github.com/linkstream/linkstream/loadtest/internal/report"
 	"github.com/linkstream/linkstream/loadtest/internal/stack"
@@ -62,6 +63,9 @@ type Bench struct {
 	cpu      time.Duration // of the generator
 	process  time.Duration
 	took     time.Duration
+
+	strangers cpu.Strangers
+	watched   func() // ends the watch
 }
 
 // Edge is one that is asked.
@@ -87,12 +91,16 @@ func New(ctx context.Context, name string, s Settings) (*Bench, error) {
 		return nil, err
 	}
 	var err error
+	b.watched = b.strangers.Watch(ctx, b.processes)
 	b.baseline, err = b.API.Clicks(ctx, Domain)
 	b.Result.Settings = []report.Fact{
 		{Name: "edges", Value: strconv.Itoa(len(b.Edges))},
 		{Name: "rate", Value: fmt.Sprintf("%.0f/s", s.Rate)},
 		{Name: "duration", Value: s.Duration.String()},
 		{Name: "keys", Value: cmpOr(s.Keys, "Zipf")},
+	}
+	if err != nil {
+		b.Close()
 	}
 	return b, err
 }
@@ -166,6 +174,8 @@ func (b *Bench) Count(ctx context.Context) error {
 
 // Finish completes the result.
 func (b *Bench) Finish() *report.Result {
+	b.Close()
+	b.Result.Strangers.Mean, b.Result.Strangers.Worst = b.strangers.Use()
 	g := &b.Result.Generator
 	if b.took > 0 {
 		g.CPU, g.Process = b.cpu.Seconds()/b.took.Seconds(), b.process.Seconds()/b.took.Seconds()
@@ -173,6 +183,28 @@ func (b *Bench) Finish() *report.Result {
 	}
 	b.Result.Seconds = time.Since(b.began).Seconds()
 	return b.Result
+}
+
+// Close ends what a run began, whatever became of it.
+func (b *Bench) Close() {
+	if b.watched != nil {
+		b.watched()
+	}
+}
+
+// processes are those of the stack, and what keeps them running.
+func (b *Bench) processes() (pids []int) {
+	for _, name := range b.Stack.Names() {
+		pid, err := b.Stack.PID(name)
+		if err != nil {
+			continue // it is started again just now
+		}
+		pids = append(pids, pid)
+		if parent, err := cpu.Parent(pid); err == nil && parent > 1 {
+			pids = append(pids, parent)
+		}
+	}
+	return pids
 }
 
 // Skip ends a scenario that this machine cannot run.

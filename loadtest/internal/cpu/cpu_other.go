@@ -31,3 +31,8 @@ func Urgent() (calm func(), err error) { return nil, ErrNotLinux }
 
 // Orphan makes a command's process take no part in the terminal's signals.
 func Orphan() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// Parent is the process that a process was started by.
+func Parent(int) (int, error) { return 0, ErrNotLinux }
+
+func look([]int) (glance, error) { return glance{}, ErrNotLinux }

@@ -122,6 +122,7 @@ func AsQuick(edge, phase string, fault, healthy, nothing Microseconds) Promise {
 		Number: 5, What: fmt.Sprintf("%s is as quick while %s", edge, phase),
 		Measured: fmt.Sprintf("p99 %s, at most %s (healthy %s, without a look-up %s)", ms(fault.P99), ms(limit), ms(healthy.P99), ms(nothing.P99)),
 		Broken:   fault.P99 > limit || fault.P99 == 0,
+		limit:    time.Duration(limit * 1000), took: time.Duration(fault.P99 * 1000),
 	}
 }
 

@@ -149,3 +149,28 @@ func TestOnlyTimesThatCannotBeMeasuredAreDoubted(t *testing.T) {
 	check(11, 4)
 	check(5000, 4) // a second is long enough for everybody
 }
+
+func TestWhatStrangersTookIsDoubted(t *testing.T) {
+	check := func(mean, worst float64, judged bool) {
+		t.Helper()
+		r := report.Result{Cores: 2, Strangers: report.Strangers{Mean: mean, Worst: worst}}
+		r.Promise(report.Fresh("e", 9, 51*time.Millisecond), report.AsQuick("e", "f", report.Microseconds{P99: 4001}, report.Microseconds{P99: 1}, report.Microseconds{P99: 1}))
+		r.Doubt()
+		if err := r.Verdict(); errors.Is(err, report.ErrNotJudged) == judged || err == nil {
+			t.Errorf("strangers used %.2f and %.2f: %v", mean, worst, err)
+		}
+		r.Promise(report.Done("links", 1, 2))
+		if err := r.Verdict(); err == nil || errors.Is(err, report.ErrNotJudged) {
+			t.Errorf("a broken promise beside a doubtful one: %v", err)
+		}
+	}
+	check(0.2, 1, true)
+	check(0.21, 1, false)
+	check(0.2, 1.01, false)
+	r := report.Result{Cores: 2, Strangers: report.Strangers{Mean: 2, Worst: 2}}
+	r.Promise(report.Fresh("e", 9, time.Millisecond), report.NeverOld("e", 9, time.Second))
+	r.Doubt()
+	if err := r.Verdict(); err != nil {
+		t.Errorf("what holds beside strangers holds: %v", err)
+	}
+}

@@ -74,6 +74,7 @@ func (s Scenario) Run(ctx context.Context, o Options) (*report.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("beginning: %w", err)
 	}
+	defer b.Close()
 	if err := s.run(ctx, b); err != nil {
 		return nil, err
 	}

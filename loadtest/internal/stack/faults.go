@@ -39,6 +39,18 @@ func (s *Stack) PID(name string) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
+// Names are those of the stack's processes that run, or are to.
+func (s *Stack) Names() (names []string) {
+	paths, err := filepath.Glob(filepath.Join(s.Dir, "run", "*.pid"))
+	if err != nil {
+		return nil // no such folder
+	}
+	for _, path := range paths {
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".pid"))
+	}
+	return names
+}
+
 // Kill ends processes with SIGKILL and keeps them from being started again until
 // Mend.
 func (f *Faults) Kill(ctx context.Context, names ...string) error {

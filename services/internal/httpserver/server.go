@@ -72,6 +72,9 @@ func withoutReadTimeout(next http.Handler) http.Handler {
 	})
 }
 
+// Addr is where the server listens: with the port that it got, if it asked for any.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
 // Run serves until ctx is done, then stops in two phases: no new connections,
 // then the open ones until the grace period ends.
 func (s *Server) Run(ctx context.Context) error {

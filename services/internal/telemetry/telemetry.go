@@ -46,22 +46,38 @@ func rounded(d time.Duration) time.Duration {
 	}
 }
 
+// revision is the commit that was built, from the linker (see Makefile).
+var revision string //nolint:gochecknoglobals // the linker sets nothing else
+
+// Revision is the commit that was built, with -dirty behind it when there was more than
+// that: what make or the image's build said or else what Go noted, and unknown where
+// neither knew one.
+func Revision() string {
+	if revision != "" {
+		return revision
+	}
+	known, dirty := "unknown", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				known = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				dirty = "-dirty"
+			}
+		}
+	}
+	return known + dirty
+}
+
 // NewRegistry returns a registry with the metrics that every process has: those
 // of Go and of the process, and build_info.
 func NewRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	revision := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = s.Value
-			}
-		}
-	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "build_info",
 		Help:        "Always 1; the label says which commit was built.",
-		ConstLabels: prometheus.Labels{"revision": revision},
+		ConstLabels: prometheus.Labels{"revision": Revision()},
 	})
 	build.Set(1)
 	registry.MustRegister(

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,14 +35,23 @@ type Collector struct {
 
 // CheckTraces is for the Validate of the settings that Collector is part of.
 func (s Collector) CheckTraces() error {
-	var errs []error
-	if s.TracesURL != "" {
-		errs = append(errs, config.CheckURL("TRACES_URL", s.TracesURL))
+	return errors.Join(CheckURL("TRACES_URL", s.TracesURL), CheckShare("TRACES_SHARE", s.TracesShare))
+}
+
+// CheckURL checks the setting of a collector, which there need not be.
+func CheckURL(name, url string) error {
+	if url == "" {
+		return nil
 	}
-	if !(s.TracesShare >= 0 && s.TracesShare <= 1) { // NaN too
-		errs = append(errs, fmt.Errorf("%sTRACES_SHARE must be from 0 to 1", config.Prefix))
+	return config.CheckURL(name, url)
+}
+
+// CheckShare checks a setting that is a share.
+func CheckShare(name string, share float64) error {
+	if share >= 0 && share <= 1 { // which NaN is not
+		return nil
 	}
-	return errors.Join(errs...)
+	return fmt.Errorf("%s%s must be from 0 to 1", config.Prefix, name)
 }
 
 // Tracer makes spans and sends them. A nil Tracer makes none.
@@ -52,8 +62,11 @@ type Tracer struct {
 	client  *http.Client
 	queue   chan ended
 	dropped *prometheus.CounterVec
+	tooMany prometheus.Counter // of dropped, where it is counted while somebody waits
 	sent    prometheus.Counter
 	log     *slog.Logger
+
+	second, asked atomic.Int64 // how many callers have asked for a trace in which second
 }
 
 // New returns the tracer that the settings ask for, nil if they ask for none.
@@ -70,6 +83,7 @@ func New(s Collector, service string, registry prometheus.Registerer, log *slog.
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "trace_spans_dropped_total", Help: "Spans that nobody will see, by reason."}, []string{"reason"}),
 		sent:    prometheus.NewCounter(prometheus.CounterOpts{Name: "trace_spans_sent_total", Help: "Spans that the collector took."}),
 	}
+	t.tooMany = t.dropped.WithLabelValues("too_many")
 	registry.MustRegister(t.dropped, t.sent)
 	return t
 }

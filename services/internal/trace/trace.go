@@ -1,5 +1,6 @@
-// Package trace follows some changes of links through the processes: from the API over
-// the outbox and the changelog into a region's Redis. Spans go to an OpenTelemetry
+// Package trace follows some changes of links through the processes, from the API over
+// the outbox and the changelog into a region's Redis, and some visits from the edge into
+// Redis and to the origin. Spans go to an OpenTelemetry
 // collector as OTLP over HTTP, in JSON, which needs no library: the exporters that there
 // are would be a third of a program.
 //
@@ -15,7 +16,6 @@ import (
 	"encoding/hex"
 	"errors"
 	mathrand "math/rand/v2"
-	"strings"
 	"time"
 )
 
@@ -50,28 +50,34 @@ func (c Context) String() string {
 
 // Parse reads a traceparent of any version that begins as version 00 does.
 func Parse(text string) (Context, error) {
-	var c Context
-	parts := strings.Split(text, "-")
-	if len(parts) < 4 || len(parts[0]) != 2 || parts[0] == "ff" || parts[0] == "00" && len(parts) != 4 || len(parts[1]) != 32 || len(parts[2]) != 16 || len(parts[3]) != 2 {
+	const whole = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	if len(text) < whole || text[2] != '-' || text[35] != '-' || text[52] != '-' || text[:2] == "ff" {
 		return Context{}, ErrContext
 	}
+	if len(text) > whole && (text[:2] == "00" || text[whole] != '-') {
+		return Context{}, ErrContext
+	}
+	var c Context
 	var version, flags [1]byte
-	for _, p := range []struct {
-		to   []byte
-		text string
-	}{{version[:], parts[0]}, {c.Trace[:], parts[1]}, {c.Span[:], parts[2]}, {flags[:], parts[3]}} {
-		if strings.ToLower(p.text) != p.text {
-			return Context{}, ErrContext
-		}
-		if _, err := hex.Decode(p.to, []byte(p.text)); err != nil {
-			return Context{}, ErrContext
-		}
+	if !unhex(version[:], text[:2]) || !unhex(c.Trace[:], text[3:35]) || !unhex(c.Span[:], text[36:52]) || !unhex(flags[:], text[53:whole]) {
+		return Context{}, ErrContext
 	}
 	if c.IsZero() || c.Span == [8]byte{} {
 		return Context{}, ErrContext
 	}
 	c.Sampled = flags[0]&1 == 1
 	return c, nil
+}
+
+// unhex reads lower-case hex, of twice the length of what it is written to.
+func unhex(to []byte, text string) bool {
+	for i := range text {
+		if c := text[i]; 'A' <= c && c <= 'F' {
+			return false
+		}
+	}
+	_, err := hex.Decode(to, []byte(text))
+	return err == nil
 }
 
 type key struct{}
@@ -96,6 +102,7 @@ type Kind int
 // The kinds in use.
 const (
 	Server   Kind = 2
+	Client   Kind = 3
 	Producer Kind = 4
 	Consumer Kind = 5
 )
@@ -120,10 +127,17 @@ func (t *Tracer) Begin(parent Context, name string, kind Kind) *Span {
 		return nil
 	}
 	if parent.IsZero() {
-		_, _ = rand.Read(parent.Trace[:]) // never fails
+		parent = begin()
 	}
 	parent.Sampled = true
 	return t.span(parent, name, kind)
+}
+
+// begin is where a new trace begins.
+func begin() Context {
+	c := Context{Sampled: true}
+	_, _ = rand.Read(c.Trace[:]) // never fails
+	return c
 }
 
 // Follow goes on with a trace that is followed, and returns nil for others.

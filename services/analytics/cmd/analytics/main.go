@@ -126,7 +126,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	if err != nil {
 		return errors.Join(err, adminListener.Close())
 	}
-	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "admin", s.AdminAddr)
+	log.InfoContext(ctx, "serving", "http", listener.Addr().String(), "admin", adminListener.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(adminListener, admin, time.Second, log).Run},
 		runner.Task{Name: "links", Run: streams.copyLinks},

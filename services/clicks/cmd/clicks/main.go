@@ -130,7 +130,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		httpserver.Check{Name: "clickhouse", Ready: func(ctx context.Context) error { return orAway(ch.Ready(ctx), clickHouseAway) }},
 		httpserver.Check{Name: "broker", Ready: consumer.BrokerReady},
 	)
-	log.InfoContext(ctx, "serving", "admin", s.AdminAddr)
+	log.InfoContext(ctx, "serving", "admin", listener.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(listener, admin, time.Second, log).Run},
 		runner.Task{Name: "places", Run: places.Run},

@@ -145,17 +145,15 @@ func serve(ctx context.Context, environ, args []string, stdout io.Writer) error 
 		}},
 	)
 	adminServer, err1 := listen(ctx, s.AdminAddr, admin, s.DrainTimeout, log)
-	rpcServer, err2 := listen(ctx, s.RPCAddr, rpcHandler(store, locks, accounts, edges, log), s.DrainTimeout, log)
-	apiServer, err3 := listen(ctx, s.HTTPAddr, tracer.Handler(httpapi.Middleware(mux, registry, log), func(r *http.Request) string {
-		_, route := mux.Handler(r)
-		return route
-	}), s.DrainTimeout, log)
+	rpc := rpcHandler(store, locks, accounts, edges, log)
+	rpcServer, err2 := listen(ctx, s.RPCAddr, tracer.Followed(rpc, routeOf(rpc)), s.DrainTimeout, log)
+	apiServer, err3 := listen(ctx, s.HTTPAddr, tracer.Handler(httpapi.Middleware(mux, registry, log), routeOf(mux)), s.DrainTimeout, log)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
 	outbox := relay.New(pool, kafkaOptions, s.TopicPrefix, s.DrainTimeout, registry, log)
 	outbox.Trace(tracer)
-	log.InfoContext(ctx, "serving", "http", s.HTTPAddr, "rpc", s.RPCAddr, "admin", s.AdminAddr)
+	log.InfoContext(ctx, "serving", "http", apiServer.Addr(), "rpc", rpcServer.Addr(), "admin", adminServer.Addr())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: adminServer.Run}, // stopped last: says until then how it goes
 		runner.Task{Name: "traces", Run: tracer.Run},
@@ -205,7 +203,15 @@ func listen(ctx context.Context, addr string, h http.Handler, grace time.Duratio
 	return httpserver.New(listener, h, grace, log), nil
 }
 
-func rpcHandler(store *postgres.Store, locks *unlock.Locks, accounts *account.Accounts, edges *control.Control, log *slog.Logger) http.Handler {
+// routeOf says which route of a mux a request takes, which has nothing of the request.
+func routeOf(mux *http.ServeMux) func(*http.Request) string {
+	return func(r *http.Request) string {
+		_, route := mux.Handler(r)
+		return route
+	}
+}
+
+func rpcHandler(store *postgres.Store, locks *unlock.Locks, accounts *account.Accounts, edges *control.Control, log *slog.Logger) *http.ServeMux {
 	server := connect.NewServer()
 	originv1connect.RegisterOriginServiceHandler(server, origin.New(store, locks, log))
 	accessv1connect.RegisterAccessServiceHandler(server, account.NewService(accounts, log))

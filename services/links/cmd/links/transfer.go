@@ -124,6 +124,15 @@ type progress struct {
 	Total, Read, Created, Renamed, Skipped, Failed int64
 	FinishedAt                                     *time.Time `json:"finished_at"`
 	IgnoredColumns                                 []string   `json:"ignored_columns"`
+	DryRun                                         bool       `json:"dry_run"`
+}
+
+func (p progress) String() string {
+	what, form := "import", "%s %s (%s, %s): %d of %d rows: %d created (%d renamed), %d skipped, %d failed"
+	if p.DryRun {
+		what, form = "dry run", "%s %s (%s, %s): %d of %d rows: %d would be created (%d renamed), %d skipped, %d would fail"
+	}
+	return fmt.Sprintf(form, what, p.ID, p.Format, p.Charset, p.Read, p.Total, p.Created, p.Renamed, p.Skipped, p.Failed)
 }
 
 func (r *remote) progress(ctx context.Context, method, path string, body io.Reader) (p progress, err error) {
@@ -180,7 +189,11 @@ func importFile(ctx context.Context, environ, args []string, stdout io.Writer) e
 		}
 	}
 	if p.Failed > 0 {
-		return fmt.Errorf("%d of %d rows failed; the report says why: GET /v1/imports/%s/report, or --report FILE", p.Failed, p.Total, p.ID)
+		did := "failed"
+		if p.DryRun {
+			did = "would fail"
+		}
+		return fmt.Errorf("%d of %d rows %s; the report says why: GET /v1/imports/%s/report, or --report FILE", p.Failed, p.Total, did, p.ID)
 	}
 	return nil
 }
@@ -199,8 +212,7 @@ func (r *remote) await(ctx context.Context, p progress) (progress, error) {
 	tick := time.NewTicker(pollProgress)
 	defer tick.Stop()
 	for {
-		line := fmt.Sprintf("import %s (%s, %s): %d of %d rows: %d created (%d renamed), %d skipped, %d failed",
-			p.ID, p.Format, p.Charset, p.Read, p.Total, p.Created, p.Renamed, p.Skipped, p.Failed)
+		line := p.String()
 		if terminal {
 			fmt.Fprintf(r.stdout, "\r\x1b[K%s", line)
 		}

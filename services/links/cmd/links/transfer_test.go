@@ -11,16 +11,18 @@ import (
 )
 
 func TestFilesFromTheCommandLine(t *testing.T) {
+	dry := "false"
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer k":
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = w.Write([]byte(`{"detail": "no key", "errors": [{"field": "f", "detail": "d"}]}`))
 		case r.Method == http.MethodPost:
+			dry = r.URL.Query().Get("dry_run")
 			w.WriteHeader(http.StatusAccepted)
 			_, _ = w.Write([]byte(`{"id": "1", "state": "queued", "total": 2}`))
 		case r.URL.Path == "/v1/imports/1":
-			_, _ = w.Write([]byte(`{"id": "1", "state": "done", "total": 2, "read": 2, "created": 1, "failed": 1, "finished_at": "2030-01-01T00:00:00Z"}`))
+			_, _ = w.Write([]byte(`{"id": "1", "state": "done", "total": 2, "read": 2, "created": 1, "failed": 1, "finished_at": "2030-01-01T00:00:00Z", "dry_run": ` + dry + `}`))
 		case strings.Contains(r.URL.RawQuery, "tag=broken"):
 			_, _ = w.Write([]byte("half"))
 			_ = http.NewResponseController(w).Flush()
@@ -54,7 +56,8 @@ func TestFilesFromTheCommandLine(t *testing.T) {
 	check(environ, []string{"import", file, "--colour"}, "", "-colour")
 	check(environ, []string{"import", file + ".missing"}, "", "opening the file")
 	check(environ, []string{"import", file, "--api-key", "other"}, "", "no key\n  f: d")
-	check(environ, []string{"import", file, "--dry-run", "--report", out}, "2 of 2 rows: 1 created (0 renamed), 0 skipped, 1 failed, done", "1 of 2 rows failed")
+	check(environ, []string{"import", file}, "import 1 (, ): 2 of 2 rows: 1 created (0 renamed), 0 skipped, 1 failed, done", "1 of 2 rows failed")
+	check(environ, []string{"import", file, "--dry-run", "--report", out}, "dry run 1 (, ): 2 of 2 rows: 1 would be created (0 renamed), 0 skipped, 1 would fail, done", "1 of 2 rows would fail")
 	if text, err := os.ReadFile(out); err != nil || string(text) != "/v1/imports/1/report" {
 		t.Errorf("%s %v", text, err)
 	}

@@ -137,6 +137,10 @@ func (r *Relay) session(ctx context.Context) error {
 	// Notes only that there is news. By default the driver keeps every notification
 	// until somebody asks for it, without a bound.
 	config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { p.woken = true }
+	// The next change must not wait until the disk has it that the last one was published.
+	// A deletion that a crash undoes is made again; with it go all that came after it, so
+	// what is published again is in order.
+	config.RuntimeParams["synchronous_commit"] = "off"
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)

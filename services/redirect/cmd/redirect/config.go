@@ -10,6 +10,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/config"
 	"github.com/linkstream/linkstream/services/internal/redisconn"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 	"github.com/linkstream/linkstream/services/redirect/internal/throttle"
@@ -43,6 +44,8 @@ type settings struct {
 	JournalMaxBytes int64          `env:"JOURNAL_MAX_BYTES" envDefault:"1073741824" help:"how much the clicks that wait for the broker may take on the disk; beyond it the oldest are dropped"`
 	KafkaBrokers    []string       `env:"KAFKA_BROKERS,required" help:"Kafka brokers, host:port, comma-separated"`
 	TopicPrefix     string         `env:"TOPIC_PREFIX" help:"prefix of all topics, on a shared broker"`
+	TracesURL       string         `env:"TRACES_URL" help:"an OpenTelemetry collector's OTLP/HTTP listener, for instance http://127.0.0.1:4318; without it nothing is traced"`
+	TracesShare     float64        `env:"EDGE_TRACES_SHARE" envDefault:"0" help:"which share of visits is traced, from 0 to 1, beside those (100 a second at most) of which a trusted proxy says so in traceparent"`
 	AdminAddr       string         `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9080" help:"where /metrics, /healthz and /readyz are served"`
 	LogLevel        string         `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 	DrainTimeout    time.Duration  `env:"DRAIN_TIMEOUT" envDefault:"10s" help:"how long each phase of a stop may take"`
@@ -124,6 +127,8 @@ func (s settings) Validate() error {
 		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
+		trace.CheckURL("TRACES_URL", s.TracesURL),
+		trace.CheckShare("EDGE_TRACES_SHARE", s.TracesShare),
 		config.CheckLogLevel(s.LogLevel),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
 	)...)

@@ -23,6 +23,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/redisconn"
 	"github.com/linkstream/linkstream/services/internal/runner"
 	"github.com/linkstream/linkstream/services/internal/telemetry"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/control"
 	"github.com/linkstream/linkstream/services/redirect/internal/domains"
@@ -56,6 +57,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	log = log.With("region", s.Region, "edge", s.EdgeName)
 	registry := telemetry.NewRegistry()
+	tracer := trace.New(trace.Collector{TracesURL: s.TracesURL}, "redirect", registry, log)
 	limitMemory(s)
 
 	public, err := httpserver.Listen(ctx, s.HTTPAddr)
@@ -89,7 +91,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	defer func() { _ = recorded.Close() }()
 	origin := lookup.NewOriginClient(s.OriginURL)
 	links, err := lookup.New(linkcache.NewStore(client), origin,
-		lookup.Settings{MaxBytes: s.L1MaxBytes, TTL: s.L1TTL, ReplicaLag: replicaLag}, registry, log)
+		lookup.Settings{MaxBytes: s.L1MaxBytes, TTL: s.L1TTL, ReplicaLag: replicaLag, Tracer: tracer}, registry, log)
 	if err != nil {
 		return err
 	}
@@ -111,6 +113,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 		ShortURLs:    address.URLs{Scheme: s.ShortURLScheme, Port: s.ShortURLPort},
 		ServerTiming: s.ServerTiming, Region: s.Region, Edge: s.EdgeName,
 		Eyes: visitors.eyes, Counter: visitors.counter, Passwords: origin, Unlocking: visitors.unlocking,
+		Tracer: tracer, Traced: s.TracesShare,
 	}, registry)
 	admin := httpserver.NewAdmin(registry,
 		httpserver.Check{Name: "links", Ready: readiness(client, feed, links, httpserver.Reachable("origin", s.OriginURL))},
@@ -128,6 +131,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	log.Info("started", "http", public.Addr().String(), "admin", private.Addr().String())
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(private, admin, s.DrainTimeout, log).Run},
+		runner.Task{Name: "traces", Run: tracer.Run},
 		runner.Task{Name: "clicks", Run: recorded.Run}, // sends what the server recorded
 		runner.Task{Name: "topics", Run: topics.Run},
 		runner.Task{Name: "lookup", Run: links.Run},

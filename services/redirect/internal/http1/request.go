@@ -27,6 +27,7 @@ type Request struct {
 	Purpose        []byte
 	Cookie         []byte
 	ContentType    []byte
+	Traceparent    []byte
 	ForwardedFor   [][]byte // X-Forwarded-For, every line
 
 	Peer netip.Addr // who is connected
@@ -165,6 +166,8 @@ func (r *Request) field(line []byte) bool {
 	case len("sec-purpose"):
 		if is(name, "sec-purpose") {
 			first(&r.SecPurpose, value)
+		} else if is(name, "traceparent") {
+			first(&r.Traceparent, value)
 		}
 	case len("content-type"):
 		if is(name, "content-type") {

@@ -69,12 +69,12 @@ func TestWhatIsARequest(t *testing.T) {
 
 func TestWhatARequestSays(t *testing.T) {
 	r, _, _ := parsed("GET http://x/?q HTTP/1.1\r\nhOST: h:80\r\nUser-Agent: ua\r\nReferer: ref\r\nAccept-Language: fr\r\nSec-Purpose: sp\r\n" +
-		"Purpose: p\r\nCookie: c\r\nContent-Type: ct\r\nX-Forwarded-For: 1, 2\r\nX-Forwarded-For: 3\r\nUser-Agent: second\r\n\r\n")
+		"Purpose: p\r\nCookie: c\r\nContent-Type: ct\r\nX-Forwarded-For: 1, 2\r\nX-Forwarded-For: 3\r\nTraceParent: tp\r\nUser-Agent: second\r\n\r\n")
 	got := bytes.Join([][]byte{
-		r.Method, r.Target, r.Host, r.UserAgent, r.Referer, r.AcceptLanguage, r.SecPurpose, r.Purpose, r.Cookie, r.ContentType,
+		r.Method, r.Target, r.Host, r.UserAgent, r.Referer, r.AcceptLanguage, r.SecPurpose, r.Purpose, r.Cookie, r.ContentType, r.Traceparent,
 		bytes.Join(r.ForwardedFor, []byte("/")),
 	}, []byte{' '})
-	if string(got) != "GET http://x/?q h:80 ua ref fr sp p c ct 1, 2/3" {
+	if string(got) != "GET http://x/?q h:80 ua ref fr sp p c ct tp 1, 2/3" {
 		t.Errorf("read as %q", got)
 	}
 }

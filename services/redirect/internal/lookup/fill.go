@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/trace"
 )
 
 // errOldAnswer says that the origin answered with less than what this process has
@@ -168,6 +170,7 @@ func (l *Lookup) readL2(ctx context.Context, key string, need uint64, from l2Use
 	}
 	ctx, cancel := context.WithTimeout(ctx, l2Timeout)
 	defer cancel()
+	span := l.tracer.Follow(trace.From(ctx), "read redis", trace.Client)
 	a, err := l.l2Breaker.Execute(func() (l2Answer, error) {
 		answered := l.l2Silence.listen()
 		if l.since(time.Now()) < l.primaryUntil.Load() {
@@ -182,6 +185,8 @@ func (l *Lookup) readL2(ctx context.Context, key string, need uint64, from l2Use
 		answered(err)
 		return l2Answer{record: r, ok: ok}, err
 	})
+	span.Set("linkstream.found", strconv.FormatBool(a.ok && a.record.Revision >= need))
+	span.End(err != nil)
 	switch {
 	case err != nil:
 		l.metrics.l2Fail.Inc()
@@ -204,6 +209,7 @@ func (l *Lookup) writeL2(ctx context.Context, entry linkcache.Entry) (linkcache.
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	var refusal error
+	span := l.tracer.Follow(trace.From(ctx), "write redis", trace.Client)
 	_, err := l.l2Breaker.Execute(func() (l2Answer, error) {
 		answered := l.l2Silence.listen()
 		outcomes, err := l.records.Put(ctx, []linkcache.Entry{entry})
@@ -220,11 +226,15 @@ func (l *Lookup) writeL2(ctx context.Context, entry linkcache.Entry) (linkcache.
 	if err = errors.Join(err, refusal); err != nil {
 		l.metrics.l2Fail.Inc()
 	}
+	span.End(err != nil)
 	return outcome, err
 }
 
 // resolve asks the origin, when it is this question's turn.
-func (l *Lookup) resolve(ctx context.Context, key string) (*eventspb.LinkChanged, error) {
+func (l *Lookup) resolve(ctx context.Context, key string) (link *eventspb.LinkChanged, err error) {
+	span := l.tracer.Follow(trace.From(ctx), "ask origin", trace.Client)
+	defer func() { span.End(err != nil) }()
+	ctx = trace.Into(ctx, span.Context())
 	host, slug, ok := linkcache.SplitKey(key)
 	if !ok {
 		return nil, nil //nolint:nilnil // no address, no link

@@ -13,6 +13,7 @@ import (
 
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/redirect/internal/option"
 )
 
@@ -84,6 +85,8 @@ type Settings struct {
 	// ReplicaLag is how far behind a replica may be that answers reads. For so long after
 	// something may have been missed the primary is read.
 	ReplicaLag time.Duration
+	// Tracer tells of what is asked for visits that are followed. It may be nil.
+	Tracer *trace.Tracer
 }
 
 // Lookup finds records. It is safe for concurrent use.
@@ -95,6 +98,7 @@ type Lookup struct {
 	replicaLag time.Duration
 	base       time.Time
 	zones      *option.Zones
+	tracer     *trace.Tracer // may be nil
 	log        *slog.Logger
 	metrics    metrics
 
@@ -145,6 +149,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		replicaLag:    settings.ReplicaLag,
 		base:          time.Now(),
 		zones:         option.NewZones(),
+		tracer:        settings.Tracer,
 		log:           log,
 		metrics:       newMetrics(registry, cache.bytes, cache.cache.MaxCost()),
 		flights:       flights{byKey: map[string]*flight{}},

@@ -13,6 +13,7 @@ import (
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/rpc/originv1"
 	"github.com/linkstream/linkstream/services/internal/rpc/originv1/originv1connect"
+	"github.com/linkstream/linkstream/services/internal/trace"
 )
 
 // originTimeout bounds one question. Postgres answers in a few milliseconds; the
@@ -37,8 +38,9 @@ func NewOriginClient(baseURL string) *OriginClient {
 	transport.Proxy = nil // a private address: no proxy stands between
 	transport.MaxIdleConnsPerHost = originInFlight
 	transport.MaxConnsPerHost = originInFlight
-	client := &http.Client{Transport: transport, Timeout: originTimeout}
-	patient := &http.Client{Transport: transport, Timeout: verifyTimeout}
+	carrying := trace.Carrying(transport)
+	client := &http.Client{Transport: carrying, Timeout: originTimeout}
+	patient := &http.Client{Transport: carrying, Timeout: verifyTimeout}
 	return &OriginClient{
 		rpc:  originv1connect.NewOriginServiceClient(connect.NewClient(connecthttp.NewTransport(client, baseURL))),
 		slow: originv1connect.NewOriginServiceClient(connect.NewClient(connecthttp.NewTransport(patient, baseURL))),

@@ -31,6 +31,7 @@ type Server struct {
 	asked     int
 	down      bool
 	gate      func(slugKey string)
+	callers   []string
 }
 
 // New starts a server. Close ends it.
@@ -40,7 +41,12 @@ func New() *Server {
 	originv1connect.RegisterOriginServiceHandler(rpc, s)
 	mux := http.NewServeMux()
 	connecthttp.Mount(mux, rpc)
-	s.http = httptest.NewServer(mux)
+	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.callers = append(s.callers, r.Header.Get("traceparent"))
+		s.mu.Unlock()
+		mux.ServeHTTP(w, r)
+	}))
 	s.URL = s.http.URL
 	return s
 }
@@ -77,6 +83,16 @@ func (s *Server) Asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked
+}
+
+// Callers are where in a trace those who asked were since the last call, empty for those
+// in none.
+func (s *Server) Callers() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	callers := s.callers
+	s.callers = nil
+	return callers
 }
 
 // Resolve implements originv1connect.OriginServiceHandler.

@@ -9,6 +9,8 @@ import (
 	"github.com/linkstream/linkstream/events/eventspb"
 	"github.com/linkstream/linkstream/services/internal/facttest"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/tracetest"
+	"github.com/linkstream/linkstream/services/redirect/internal/redirect"
 )
 
 // A hit allocates nothing, its click included, nor does it on a domain whose slugs
@@ -37,6 +39,32 @@ func TestHitStaysInBudget(t *testing.T) {
 	measure("GET")
 	if got := facttest.Metric(t, w.registry, "ratelimit_allowed_total", "edge"); got < 1000 {
 		t.Errorf("the limit was asked %v times", got)
+	}
+}
+
+// Nor does one where some are followed and it is not, whoever asks for it to be: there is
+// a collector, and nothing is made for it.
+//
+// Guards I99.
+func TestAHitThatIsNotFollowedStaysInBudget(t *testing.T) {
+	collector := tracetest.Start(t)
+	tracer := newTracer(collector.URL)
+	for _, share := range []float64{0, 1e-9} {
+		w := newTracedBench(t, redirect.Limit{}, tracer, share)
+		w.put("launch", 302, linkcache.Record{Destination: "https://e.test/"})
+		for name, c := range map[string]*call{"nobody": request("GET", "/launch"), "a stranger": request("GET", "/launch")} {
+			if name == "a stranger" {
+				c.req.Traceparent = []byte("00-" + callersTrace + "-" + callersSpan + "-01")
+			}
+			facttest.Eventually(t, "it is a hit", func() bool { return w.hits(c) })
+			if got := testing.AllocsPerRun(500, func() { w.serve(c) }); got > 0 || !w.hits(c) {
+				t.Errorf("with a share of %v, a hit that %s wants followed allocates %v times: %s", share, name, got, c.buf)
+			}
+		}
+	}
+	tracetest.Sent(t, tracer.Run)
+	if spans := collector.Take(); len(spans) > 0 {
+		t.Errorf("they left the spans %+v", spans)
 	}
 }
 

@@ -3,7 +3,10 @@ package redirect_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"sync"
 	"testing"
@@ -17,6 +20,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/kafka"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
 	"github.com/linkstream/linkstream/services/internal/redistest"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
@@ -41,6 +45,11 @@ type bench struct {
 }
 
 func newBench(tb testing.TB, limit redirect.Limit) *bench {
+	tb.Helper()
+	return newTracedBench(tb, limit, nil, 0)
+}
+
+func newTracedBench(tb testing.TB, limit redirect.Limit, tracer *trace.Tracer, share float64) *bench {
 	tb.Helper()
 	b := &bench{origin: origintest.New(), redis: redistest.Start(tb), domains: domains.New(), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler)}
 	tb.Cleanup(b.origin.Close)
@@ -67,6 +76,7 @@ func newBench(tb testing.TB, limit redirect.Limit) *bench {
 		DefaultDomain: "s.test", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		MonitorAgents: []string{"UptimeRobot", "Pingdom", "StatusCake", "Checkly", "check_http"},
 		Limit:         limit, ServerTiming: true, Region: "fra", Edge: "e",
+		Tracer: tracer, Traced: share,
 	}, b.registry)
 	ctx := context.WithoutCancel(tb.Context())
 	worker := b.handler.Worker()
@@ -176,4 +186,40 @@ func BenchmarkServe(b *testing.B) {
 	run("gone", "GET", "/over", 410, true, redirect.Limit{})
 	run("method", "PUT", "/launch", 405, false, redirect.Limit{})
 	run("robots", "GET", "/robots.txt", 200, false, redirect.Limit{})
+}
+
+// BenchmarkTraced is a hit where nobody is followed because there is no collector, where
+// there is one and the hit is not picked, and where all are.
+func BenchmarkTraced(b *testing.B) {
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	defer collector.Close()
+	run := func(name string, traced bool, share float64, headers func(*call)) {
+		b.Run(name, func(b *testing.B) {
+			var tracer *trace.Tracer
+			if traced {
+				tracer = newTracer(collector.URL)
+				background(b, func(ctx context.Context) { _ = tracer.Run(ctx) })
+			}
+			w := newTracedBench(b, redirect.Limit{}, tracer, share)
+			w.listen(b)
+			w.put("launch", 302, linkcache.Record{Destination: "https://e.test/"})
+			rc := request("HEAD", "/launch")
+			headers(rc)
+			facttest.Eventually(b, "it is a hit", func() bool { return w.hits(rc) })
+			b.ReportAllocs()
+			for b.Loop() {
+				w.serve(rc)
+			}
+		})
+	}
+	stranger := func(c *call) { c.req.Traceparent = []byte("00-" + callersTrace + "-" + callersSpan + "-01") }
+	proxy := func(c *call) { stranger(c); c.req.Peer = netip.MustParseAddr("10.0.0.1") }
+	as := func(*call) {}
+	run("off", false, 0, as)
+	run("none", true, 0, as)
+	run("none-of-a-stranger", true, 0, stranger)
+	run("none-of-too-many", true, 0, proxy)
+	run("thousandth", true, 0.001, as)
+	run("hundredth", true, 0.01, as)
+	run("all", true, 1, as)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/place"
 	"github.com/linkstream/linkstream/services/internal/ratelimit"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/limit"
@@ -66,6 +67,11 @@ type Settings struct {
 	// Passwords compares passwords, and Unlocking says what follows.
 	Passwords passwords
 	Unlocking Unlocking
+
+	// Tracer follows a share of the visits, and those of which a trusted proxy says that
+	// they are followed. It may be nil.
+	Tracer *trace.Tracer
+	Traced float64
 }
 
 // Handler answers requests. The look-up and the clicks are concrete types, because
@@ -94,6 +100,9 @@ type Handler struct {
 	passwords passwords
 	guesses   guesses
 	unlocking Unlocking
+
+	tracer *trace.Tracer // may be nil
+	share  float64
 }
 
 // New returns a handler.
@@ -119,6 +128,9 @@ func New(found *lookup.Lookup, log *clicks.Log, table *domains.Table, source lin
 		counter:   settings.Counter,
 		passwords: settings.Passwords,
 		unlocking: settings.Unlocking,
+
+		tracer: settings.Tracer,
+		share:  settings.Traced,
 	}
 	if h.eyes == nil {
 		h.eyes = option.NewEyes(&place.Files{}, found.Zones())

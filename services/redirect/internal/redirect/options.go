@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/limit"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
@@ -90,7 +91,9 @@ func (w *worker) left(ctx context.Context, e *lookup.Entry, spends, waits bool) 
 	if spends {
 		ask = w.counter.Take
 	}
+	span := w.tracer.Follow(trace.From(ctx), "count", trace.Client)
 	left, err := ask(ctx, count)
+	span.End(err != nil)
 	return left, err == nil
 }
 

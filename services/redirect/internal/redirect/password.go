@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/linkstream/linkstream/services/internal/ratelimit"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
 	"github.com/linkstream/linkstream/services/redirect/internal/lookup"
 	"github.com/linkstream/linkstream/services/redirect/internal/page"
@@ -114,7 +115,9 @@ func (w *worker) unlock(ctx context.Context, req *http1.Request, res *http1.Resp
 		w.form(res, http.StatusForbidden, timing, page.Wrong, 0)
 		return
 	}
-	key, correct, err := w.passwords.VerifyPassword(ctx, e.LinkID, password)
+	span := w.tracer.Follow(trace.From(ctx), "verify password", trace.Client)
+	key, correct, err := w.passwords.VerifyPassword(trace.Into(ctx, span.Context()), e.LinkID, password)
+	span.End(err != nil)
 	switch {
 	case err != nil:
 		if errors.Is(err, lookup.ErrNotCompared) {

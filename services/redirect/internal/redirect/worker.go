@@ -7,6 +7,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/internal/address"
 	"github.com/linkstream/linkstream/services/internal/linkcache"
+	"github.com/linkstream/linkstream/services/internal/trace"
 	"github.com/linkstream/linkstream/services/redirect/internal/clicks"
 	"github.com/linkstream/linkstream/services/redirect/internal/domains"
 	"github.com/linkstream/linkstream/services/redirect/internal/http1"
@@ -27,13 +28,18 @@ type worker struct {
 
 	senses *option.Senses
 	who    option.Visitor // of a link with options
+
+	visits *trace.Sampler // nil where none is followed
 }
 
 // Worker implements http1.Handler.
-func (h *Handler) Worker() http1.Worker { return &worker{Handler: h, senses: h.eyes.Senses()} }
+func (h *Handler) Worker() http1.Worker {
+	return &worker{Handler: h, senses: h.eyes.Senses(), visits: h.tracer.Sampler(h.share)}
+}
 
 // Answer implements http1.Worker: it answers whatever this process knows by itself.
 func (w *worker) Answer(ctx context.Context, req *http1.Request, res *http1.Response) bool {
+	source := lookup.Source(notLookedUp)
 	if w.admits(req, res) {
 		ask, pending := w.route(req, res)
 		if pending {
@@ -43,18 +49,28 @@ func (w *worker) Answer(ctx context.Context, req *http1.Request, res *http1.Resp
 			if !w.hit(ctx, req, &ask) || !w.found(ctx, req, res, &w.entry, lookup.L1, &ask, false) {
 				return false
 			}
-			w.tally.add(lookup.L1, req.Time)
-			w.metrics.answered(res.Code())
-			return true
+			source = lookup.L1
 		}
 	}
-	w.tally.add(notLookedUp, req.Time)
+	w.tally.add(source, req.Time)
 	w.metrics.answered(res.Code())
+	if w.visits != nil { // what is answered here is picked when it is over
+		w.traced(w.visit(req), req, res, source)
+	}
 	return true
 }
 
 // Wait implements http1.Worker: it asks others.
 func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Response) {
+	span := w.visit(req)
+	source := w.wait(trace.Into(ctx, span.Context()), req, res)
+	w.tally.add(source, req.Time)
+	w.metrics.answered(res.Code())
+	w.traced(span, req, res, source)
+}
+
+// wait says who has answered.
+func (w *worker) wait(ctx context.Context, req *http1.Request, res *http1.Response) lookup.Source {
 	ask, pending := w.route(req, res)
 	if ask.strange && w.links.Current(ctx) {
 		// The table is the newest, so that a host that is not there has no links.
@@ -64,9 +80,7 @@ func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Respon
 		}
 	}
 	if !pending {
-		w.tally.add(notLookedUp, req.Time)
-		w.metrics.answered(res.Code())
-		return
+		return notLookedUp
 	}
 	find := w.lookup.Find
 	if ask.monitor {
@@ -79,8 +93,7 @@ func (w *worker) Wait(ctx context.Context, req *http1.Request, res *http1.Respon
 	} else {
 		w.found(ctx, req, res, &e, source, &ask, true)
 	}
-	w.tally.add(source, req.Time)
-	w.metrics.answered(res.Code())
+	return source
 }
 
 // found answers for an entry. It says false, and has done nothing, when others have to be

@@ -78,12 +78,6 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	links, err := lookup.New(w.store, lookup.NewOriginClient(w.origin.URL),
-		lookup.Settings{MaxBytes: 32 << 20, Counters: 100_000, TTL: time.Minute}, w.registry, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	feed := lookup.NewFeed(w.redis.Client(t), links, log)
 	settings := redirect.Settings{
 		DefaultDomain: "s.test", LocalNames: []string{"localhost", "127.0.0.1", "::1"},
 		ServerTiming: true, Region: "fra", Edge: "redirect-fra-0",
@@ -91,6 +85,12 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	for _, o := range options {
 		o(&settings)
 	}
+	links, err := lookup.New(w.store, lookup.NewOriginClient(w.origin.URL),
+		lookup.Settings{MaxBytes: 32 << 20, Counters: 100_000, TTL: time.Minute, Tracer: settings.Tracer}, w.registry, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed := lookup.NewFeed(w.redis.Client(t), links, log)
 	handler := redirect.New(links, recorded, w.domains, w, settings, w.registry)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
