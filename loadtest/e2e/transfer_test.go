@@ -137,7 +137,7 @@ func (s *stack) transferred(t *testing.T) {
 		if status := s.call(t, http.MethodDelete, "/v1/links/"+made.ID, "", nil); status != http.StatusNoContent {
 			t.Fatal(status)
 		}
-		if output := run("import", file, "--dry-run"); !strings.Contains(output, "1 created (0 renamed), 0 skipped, 0 failed, done") {
+		if output := run("import", file, "--dry-run"); !strings.Contains(output, "1 would be created (0 renamed), 0 skipped, 0 would fail, done") {
 			t.Error(output)
 		}
 		report := filepath.Join(folder, "report.csv")

@@ -148,7 +148,7 @@ func (r *Result) Doubt() {
 		if !p.Broken || p.limit <= 0 || p.took <= p.limit || p.took >= inexcusable {
 			continue
 		}
-		why := ""
+		var why string
 		switch {
 		case r.Strangers.Mean > aside*float64(r.Cores), r.Strangers.Worst > aBurst*float64(r.Cores):
 			why = fmt.Sprintf("others used %.2f of %d processors, and %.2f in the worst second of a hundred", r.Strangers.Mean, r.Cores, r.Strangers.Worst)
@@ -158,7 +158,7 @@ func (r *Result) Doubt() {
 			continue
 		}
 		r.Promises[i].Broken, r.Promises[i].Doubtful = false, true
-		r.Promises[i].Measured += "; not judged, because " + why
+		r.Promises[i].Measured += "; " + why
 	}
 }
 

@@ -76,16 +76,7 @@ func breakStores(ctx context.Context, b *bench.Bench, names []string) (err error
 	edges := len(b.Edges)
 	run, err := b.Drive(ctx, bench.Traffic{
 		Rate: b.Rate, Kinds: []bench.Kind{kindLinks: w.Kind("links"), kindNothing: bench.Nothing()}, Seen: w.Saw, Plot: "outage",
-		// For every visit of a link one, of the same edge at the same time, for which
-		// nothing is looked up: the noise of the machine hits both.
-		Next: func(i int) bench.Ask {
-			a := w.Next(i / (2 * edges) * edges)
-			a.Edge = i % edges
-			if i/edges%2 == 1 {
-				a.Kind = kindNothing
-			}
-			return a
-		},
+		Next: func(i int) bench.Ask { return besideNothing(w, i, edges) },
 	}, func(ctx context.Context, r *bench.Run) error {
 		b.Say("all is well")
 		r.Phase("healthy")
@@ -123,6 +114,17 @@ func breakStores(ctx context.Context, b *bench.Bench, names []string) (err error
 		Number: 5, What: "no click is dropped", Measured: fmt.Sprintf("%.0f since the edges started", dropped), Broken: dropped > 0,
 	})
 	return b.Count(ctx)
+}
+
+// besideNothing asks, for every visit of a link, the same edge at the same time for what
+// nothing is looked up for: the noise of the machine hits both.
+func besideNothing(w *bench.Watch, i, edges int) bench.Ask {
+	a := w.Next(i / (2 * edges) * edges)
+	a.Edge = i % edges
+	if i/edges%2 == 1 {
+		a.Kind = kindNothing
+	}
+	return a
 }
 
 // latest says who took longest.

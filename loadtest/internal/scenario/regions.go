@@ -55,8 +55,10 @@ func regions(ctx context.Context, b *bench.Bench) (err error) {
 	}
 	w := b.Watch(links)
 	b.Say("editing a link every %v for %v", editEvery, b.Duration)
+	edges := len(b.Edges)
 	run, err := b.Drive(ctx, bench.Traffic{
-		Rate: b.Rate, Kinds: []bench.Kind{w.Kind("links")}, Next: w.Next, Seen: w.Saw, Plot: "regions",
+		Rate: b.Rate, Kinds: []bench.Kind{kindLinks: w.Kind("links"), kindNothing: bench.Nothing()}, Seen: w.Saw, Plot: "regions",
+		Next: func(i int) bench.Ask { return besideNothing(w, i, edges) },
 	}, func(ctx context.Context, _ *bench.Run) error {
 		if err := w.Edit(ctx, editEvery, b.Duration); err != nil {
 			return err
@@ -67,13 +69,13 @@ func regions(ctx context.Context, b *bench.Bench) (err error) {
 		return err
 	}
 	b.Result.Add("links between regions", "%s", means)
-	nearest := run.Row("load", 0, 0)
+	nearest := run.Row("load", kindLinks, 0)
 	for e, edge := range b.Edges {
-		row := run.Row("load", 0, e)
+		row, nothing := run.Row("load", kindLinks, e), run.Row("load", kindNothing, e)
 		b.Result.Add("redirects at "+edge.Name, "round trip %v; p50 %s, p99 %s ms; from memory %.1f %%, Redis %d, the origin %d", roundTrips()[e],
 			strconv.FormatFloat(row.Latency.P50/1000, 'f', 2, 64), strconv.FormatFloat(row.Latency.P99/1000, 'f', 2, 64), 100*row.HitRate(), row.ByCache["l2"], row.ByCache["origin"])
 		if e > 0 {
-			b.Result.Promise(report.AsQuick(edge.Name, "it is further away than "+b.Edges[0].Name, row.Latency, nearest.Latency, report.Microseconds{}))
+			b.Result.Promise(report.AsQuick(edge.Name, "it is further away than "+b.Edges[0].Name, row.Latency, nearest.Latency, nothing.Latency))
 		}
 	}
 	w.Report(b.Result, false)

@@ -42,7 +42,7 @@ func OnStack() []Scenario {
 		{Name: "rolling-deploy", About: "edges, links, cacheupdaters and the ingester restarted one by one", Long: 60 * second, Short: 14 * second, Rate: 400, run: deploy},
 		{Name: "bulk-import", About: "links imported 1,000 at a time beside a hot load", Long: 20 * second, Short: 8 * second, Rate: 300, run: bulkImport},
 		{Name: "limits", About: "one key that calls more often than it may", Long: 20 * second, Short: 8 * second, Rate: 200, run: limits},
-		{Name: "regions", About: "three regions 30, 90 and 160 ms away: how edits travel, how quick redirects are", Long: 30 * second, Short: 10 * second, Rate: 900, run: regions},
+		{Name: "regions", About: "three regions 30, 90 and 160 ms away: how edits travel, how quick redirects are", Long: 30 * second, Short: 10 * second, Rate: 1800, run: regions},
 		{Name: "soak", About: "a long load: memory and goroutines must not grow", Long: 30 * time.Minute, Short: 30 * second, Rate: 400, run: soak},
 	}
 }
