@@ -112,6 +112,10 @@ And three that are about one part:
            clicks take about a quarter of an hour and ten gigabytes in the system's temporary folder
 
   LINKSTREAM_LOAD_CLICKS    how many (default 100000000)
+  LINKSTREAM_LOAD_DATA      a folder in which the stores are kept: another run with the same
+                            folder asks for the clicks that were made the first time
+  LINKSTREAM_LOAD_PANELS    a regular expression: only panels whose name it matches; "^$"
+                            makes the clicks and asks for nothing
 `)
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 )
 
 // PanelP95 is what every panel of the dashboard promises, in milliseconds on two cores.
@@ -13,11 +14,12 @@ const PanelP95 = 100
 // Analytics is what the scenario of that name measured.
 type Analytics struct {
 	Stamp
-	Clicks       int     `json:"clicks"`
-	FillSeconds  float64 `json:"fill_seconds"`
-	MergeSeconds float64 `json:"merge_seconds"` // until no merge ran any more
-	Tables       []Table `json:"tables"`
-	Panels       []Panel `json:"panels"`
+	Clicks       int       `json:"clicks"`
+	Made         time.Time `json:"made"` // the last click's time
+	FillSeconds  float64   `json:"fill_seconds"`
+	MergeSeconds float64   `json:"merge_seconds"` // until no merge ran any more
+	Tables       []Table   `json:"tables"`
+	Panels       []Panel   `json:"panels"`
 }
 
 // Table is a table's size, projections included.
@@ -58,6 +60,9 @@ func (r *Analytics) Write(folder string, stdout io.Writer) error {
 		fmt.Fprintf(stdout, "  %-18s %7.2f bytes a click   %10d rows   %d parts\n", t.Name, t.BytesPerClick, t.Rows, t.Parts)
 	}
 	fmt.Fprintf(stdout, "  %-18s %7.2f bytes a click\n", "together", sum)
+	if len(r.Panels) == 0 {
+		return nil // nothing was measured: somebody wanted the clicks only
+	}
 	slowest := slices.MaxFunc(r.Panels, func(a, b Panel) int { return int(a.P95*1000) - int(b.P95*1000) })
 	fmt.Fprintf(stdout, "\n  %d panels, the slowest: %s, p50 %.1f ms, p95 %.1f ms\n", len(r.Panels), slowest.Name, slowest.P50, slowest.P95)
 	path, err := r.save(folder, r)
