@@ -3,7 +3,7 @@
 -- length. hour_visitors came in the hour, hour_first for the first time that day, and
 -- hour_last for the last time: the visitors before an hour are the sum of hour_first before
 -- it, those from an hour on the sum of hour_last, so a day that a zone cuts in two needs no
--- states either.
+-- states either. What has clicks enough to be detailed is in clicks_settled_values, too.
 
 -- +goose Up
 CREATE TABLE clicks_settled (
@@ -15,6 +15,7 @@ CREATE TABLE clicks_settled (
     settlement     UInt64 CODEC(ZSTD),
     clicks         UInt64 CODEC(T64, ZSTD),
     visitors       UInt64 CODEC(T64, ZSTD),
+    detailed       Bool CODEC(ZSTD),
     hours          Array(UInt8) CODEC(ZSTD),
     hour_clicks    Array(UInt32) CODEC(ZSTD),
     hour_visitors  Array(UInt32) CODEC(ZSTD),

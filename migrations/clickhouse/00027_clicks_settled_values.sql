@@ -1,5 +1,7 @@
--- Finished days of each value of each dimension, in a whole workspace, a domain or a
--- campaign; scope and name as in clicks_settled. Months are sums in the same parts.
+-- Finished days of each value of each dimension, in a whole workspace and in what else is
+-- detailed: scope and name as in clicks_settled. What has few clicks a day would have
+-- nearly as many rows here as it has clicks, and those are quick to ask. Months are sums
+-- in the same parts.
 
 -- +goose Up
 CREATE TABLE clicks_settled_values (

@@ -62,9 +62,12 @@ func (c *ClickHouse) Ready(ctx context.Context) error {
 
 // Summary returns the counts of the whole period.
 func (c *ClickHouse) Summary(ctx context.Context, q *Question) (Counts, error) {
+	var out Counts
+	if err := c.know(ctx, q, ""); err != nil {
+		return out, err
+	}
 	s := &sql{}
 	q.writeCounts(s, "", nil, nil)
-	var out Counts
 	err := c.each(ctx, s, func(rows driver.Rows) error {
 		return rows.Scan(&out.Clicks, &out.UniqueVisitors, &out.BotClicks)
 	})

@@ -48,7 +48,8 @@ type Question struct {
 	Bots      Bots
 	Filters   []Filter // all of them hold
 
-	exact bool // ask the clicks themselves, also where sums could tell
+	exact bool   // ask the clicks themselves, also where sums could tell
+	known *known // which days are settled, once that was asked
 }
 
 // AsksForTags says whether the answer depends on what is known of links.
