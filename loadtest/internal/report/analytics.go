@@ -18,8 +18,10 @@ type Analytics struct {
 	Made         time.Time `json:"made"` // the last click's time
 	FillSeconds  float64   `json:"fill_seconds"`
 	MergeSeconds float64   `json:"merge_seconds"` // until no merge ran any more
-	Tables       []Table   `json:"tables"`
-	Panels       []Panel   `json:"panels"`
+	// SettleSeconds is how long it took to write all days that are over down in numbers.
+	SettleSeconds float64 `json:"settle_seconds"`
+	Tables        []Table `json:"tables"`
+	Panels        []Panel `json:"panels"`
 }
 
 // Table is a table's size, projections included.
@@ -37,6 +39,7 @@ type Panel struct {
 	Path string  `json:"path"`
 	P50  float64 `json:"p50_ms"`
 	P95  float64 `json:"p95_ms"`
+	P99  float64 `json:"p99_ms"`
 	Max  float64 `json:"max_ms"`
 }
 

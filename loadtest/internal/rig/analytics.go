@@ -31,8 +31,8 @@ func CheckAnalytics(bin string) error {
 // keptKey opens the workspace of stores that are kept, whenever they are started again.
 const keptKey = "ls_key_of-a-data-set-for-load-tests-of-no-use-elsewhere"
 
-// StartAnalytics starts the stores, links and analytics with the programs in bin, all of
-// them on every processor. With a folder the stores are kept there, and started with what
+// StartAnalytics starts the stores and links with the programs in bin, all of
+// them on every processor; ServeAnalytics starts analytics. With a folder the stores are kept there, and started with what
 // they had; without, they are thrown away at the end. Close has to be called in any case.
 func StartAnalytics(ctx context.Context, bin, folder string, environ []string) (*Rig, error) {
 	r := &Rig{everywhere: true, environ: slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
@@ -50,7 +50,7 @@ func StartAnalytics(ctx context.Context, bin, folder string, environ []string) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	for _, step := range []func(context.Context) error{r.startStores, r.prepareStores, r.startAnalytics} {
+	for _, step := range []func(context.Context) error{r.startStores, r.prepareStores, r.migrateClicks} {
 		if err := step(ctx); err != nil {
 			return r, err
 		}
@@ -81,7 +81,7 @@ func (r *Rig) makeFolder(kept string) error {
 	return nil
 }
 
-func (r *Rig) startAnalytics(ctx context.Context) error {
+func (r *Rig) migrateClicks(ctx context.Context) error {
 	if _, err := r.once(ctx, map[string]string{"LINKSTREAM_CLICKHOUSE_URL": r.ClickHouseURL()}, "migrate", "clickhouse"); err != nil {
 		return err
 	}
@@ -97,6 +97,13 @@ func (r *Rig) startAnalytics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return links.untilReady(ctx, r.addr(adminLinks))
+}
+
+// ServeAnalytics starts the analytics service, which settles the days that are there.
+func (r *Rig) ServeAnalytics(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
 	analytics, err := r.service("analytics", map[string]string{
 		"LINKSTREAM_HTTP_ADDR":      r.addr(portAnalytics),
 		"LINKSTREAM_ADMIN_ADDR":     r.addr(adminAnalytics),
@@ -105,11 +112,13 @@ func (r *Rig) startAnalytics(ctx context.Context) error {
 		"LINKSTREAM_KAFKA_BROKERS":  r.stores["LINKSTREAM_KAFKA_BROKERS"],
 		"LINKSTREAM_RATE_CAPACITY":  "100000",
 		"LINKSTREAM_RATE_REFILL":    "10000",
+		// A run that was interrupted goes on with the days that are left.
+		"LINKSTREAM_SETTLE_INTERVAL": "10s",
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(links.untilReady(ctx, r.addr(adminLinks)), analytics.untilReady(ctx, r.addr(adminAnalytics)))
+	return analytics.untilReady(ctx, r.addr(adminAnalytics))
 }
 
 // Folder is where the stores are.

@@ -21,7 +21,7 @@ import (
 
 const (
 	// panelCalls is how often each panel is asked: a p95 needs some twenty.
-	panelCalls = 30
+	panelCalls = 50
 	panelWarm  = 2
 	panelLimit = 30 * time.Second
 	// mergeLimit bounds the wait for merges after the clicks are in.
@@ -60,6 +60,12 @@ func (s Analytics) Run(ctx context.Context, progress io.Writer) (result *report.
 	}
 	db := madeup.Database{Address: address, Name: name, Workspace: r.Workspace(), Now: time.Now().UTC()}
 	if err := s.made(ctx, r.Folder(), db, result, progress); err != nil {
+		return nil, err
+	}
+	if err := r.ServeAnalytics(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.settled(ctx, r.Folder(), db, result, progress); err != nil {
 		return nil, err
 	}
 	link, err := db.LinkID(ctx, 0)
@@ -216,7 +222,7 @@ func (s Analytics) measure(ctx context.Context, r *rig.Rig, p panel) (report.Pan
 		}
 	}
 	ms := func(q float64) float64 { return float64(times.ValueAtQuantile(q)) / 1000 }
-	return report.Panel{Name: p.name, Path: p.path, P50: ms(50), P95: ms(95), Max: ms(100)}, nil
+	return report.Panel{Name: p.name, Path: p.path, P50: ms(50), P95: ms(95), P99: ms(99), Max: ms(100)}, nil
 }
 
 func ask(ctx context.Context, r *rig.Rig, path string) (time.Duration, error) {

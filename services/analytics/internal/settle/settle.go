@@ -91,13 +91,17 @@ func (s *Settler) Run(ctx context.Context) error {
 	}
 }
 
-// Pass settles every day that is over and is not settled, or not any more.
+// Pass settles every day that is over and is not settled, or not any more, each once: a
+// day to which clicks still come waits for the next pass. It asks again before each
+// day, because another process may have been there.
 func (s *Settler) Pass(ctx context.Context) error {
+	done := map[uint32]bool{}
 	for {
-		day, found, err := s.next(ctx)
+		day, found, err := s.next(ctx, done)
 		if err != nil || !found {
 			return err
 		}
+		done[day] = true
 		if err := s.settle(ctx, day); err != nil {
 			return err
 		}
@@ -113,9 +117,9 @@ func (s *Settler) renew() {
 	s.used = map[uint32]bool{}
 }
 
-// next is the newest day that should be settled: some workspace has clicks on it, and no
-// settlement of as many.
-func (s *Settler) next(ctx context.Context) (uint32, bool, error) {
+// next is the newest day that should be settled and was not done: some workspace has clicks
+// on it, and no settlement of as many.
+func (s *Settler) next(ctx context.Context, done map[uint32]bool) (uint32, bool, error) {
 	today := uint32(s.Now().Add(-grace).Unix() / secondsOfDay)
 	rows, err := s.conn.Query(ctx, pending, clickhouse.Named("today", today))
 	if err != nil {
@@ -129,7 +133,7 @@ func (s *Settler) next(ctx context.Context) (uint32, bool, error) {
 			return 0, false, fmt.Errorf("looking for days to settle: %w", err)
 		}
 		// Clicks that are kept for a shorter time than sums cannot be settled any more.
-		if found == nil && s.tries[a] < maxTries {
+		if found == nil && !done[a.day] && s.tries[a] < maxTries {
 			found = &a
 		}
 	}
