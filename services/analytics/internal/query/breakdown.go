@@ -32,7 +32,9 @@ func (c *ClickHouse) EachGroup(ctx context.Context, q *Question, by Dimension, l
 	if err := c.know(ctx, q, by); err != nil {
 		return err
 	}
-	if limit <= maxTop && q.rollup(by) != nil && by != Tag && !q.exact && !q.quick(by) {
+	r := q.rollup(by)
+	sums := r != nil && !q.exact && !q.retired(r, q.Period.From.Unix()/secondsOfDay)
+	if limit <= maxTop && sums && by != Tag && !q.quick(by) {
 		top, err := c.top(ctx, q, by, limit)
 		if err != nil || len(top) == 0 {
 			return err

@@ -38,6 +38,7 @@ var (
 // ClickHouse answers questions. It is safe for concurrent use.
 type ClickHouse struct {
 	conn driver.Conn
+	now  func() time.Time
 }
 
 // Open connects lazily: a server that is away is not an error here.
@@ -46,7 +47,7 @@ func Open(url string) (*ClickHouse, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ClickHouse{conn: conn}, nil
+	return &ClickHouse{conn: conn, now: time.Now}, nil
 }
 
 // Close closes the connections.

@@ -10,6 +10,9 @@ type rollup struct {
 	where []func(s *sql) string
 }
 
+// valueHours is the rollup of dimensions' values.
+const valueHours = "clicks_by_value"
+
 // noLink is the link of the rows that are for the whole workspace.
 const noLink = "00000000-0000-0000-0000-000000000000"
 
@@ -77,7 +80,7 @@ func (r *rollup) byLink(links []Filter) {
 }
 
 func (r *rollup) byValue(dimension Dimension, values []Filter, by Dimension) {
-	r.table, r.bits = "clicks_by_value", "15"
+	r.table, r.bits = valueHours, "15"
 	r.where = append(r.where, func(s *sql) string { return "dimension = " + s.value("String", string(dimension)) })
 	for _, f := range values {
 		r.where = append(r.where, func(s *sql) string { return s.among("value", "String", f.asStored(), f.Not) })

@@ -24,12 +24,13 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
+	start := time.Date(2026, 9, 20, 0, 0, 0, 0, time.UTC) // before changes of clocks, and months that are whole
+	store.now = func() time.Time { return start.AddDate(0, 0, 80) }
 	workspaces := []uuid.UUID{uuid.New(), uuid.New()}
 	links := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
-	start := time.Date(2026, 9, 20, 0, 0, 0, 0, time.UTC) // before changes of clocks, and months that are whole
 	const span = 100 * 24 * time.Hour
 	random := rand.New(rand.NewPCG(1, 2))
-	settler, err := settle.New(url, settle.Options{DetailedFrom: 5, Now: func() time.Time { return start.Add(80*24*time.Hour + 90*time.Minute) }}, slog.New(slog.DiscardHandler))
+	settler, err := settle.New(url, settle.Options{DetailedFrom: 5, Now: func() time.Time { return store.now().Add(90 * time.Minute) }}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,8 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 			}
 		case 170: // some of those get late clicks
 			insert(20, 70*24*time.Hour)
-		case 230: // and are settled again
+		case 230: // and are settled again; later the oldest have no hours of values any more
+			store.now = func() time.Time { return start.AddDate(0, 0, 150) }
 			if err := settler.Pass(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -122,6 +124,9 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 			t.Fatal(err)
 		}
 		compare(string(interval), func(q *Question) (any, error) { return store.Series(t.Context(), q, starts) })
+		if n%5 == 0 {
+			compare("totals", func(q *Question) (any, error) { return store.Totals(t.Context(), q) })
+		}
 		compare("before", func(q *Question) (any, error) {
 			before := *q
 			period, aligned := Aligned(q.Period, starts)

@@ -98,6 +98,15 @@ func (t *settled) among(column string, filters []Filter) {
 	}
 }
 
+// HoursKept is for how many days the hours of clicks_by_value are asked. What is older is
+// asked of days in numbers or of the clicks themselves, and may be removed.
+const HoursKept = 92
+
+// retired says that the rollup does not have the hours of a day any more.
+func (q *Question) retired(r *rollup, day int64) bool {
+	return r.table == valueHours && day < q.oldest
+}
+
 // known is what is known of a workspace's days: those that have clicks, by their number,
 // with the settlement whose numbers hold for the day, or 0.
 type known struct {
@@ -108,6 +117,7 @@ type known struct {
 
 // know finds out which days of the question, and of the period before, are settled.
 func (c *ClickHouse) know(ctx context.Context, q *Question, by Dimension) error {
+	q.oldest = c.now().Unix()/secondsOfDay - HoursKept
 	t := q.settled(by)
 	if t == nil {
 		q.known = nil

@@ -127,7 +127,7 @@ func (q *Question) writeSettled(s *sql, by Dimension, keys []key, bounds []uint3
 	rest := w.shares.rest
 	switch {
 	case len(w.shares.days) == 0 && len(rest.days) == 0:
-	case r != nil && len(rest.hours) <= maxCutHours:
+	case r != nil && len(rest.hours) <= maxCutHours && !q.retired(r, w.shares.oldest()):
 		rw := &rollupWriter{q: q, s: s, r: r, by: by, keys: keys, cuts: rest, only: w.shares.days}
 		for _, part := range rw.parts() {
 			parts = append(parts, func() { part("toUInt8(bot)") })
@@ -144,6 +144,11 @@ func (q *Question) writeSettled(s *sql, by Dimension, keys []key, bounds []uint3
 	s.write(")")
 	s.groupBy(names(keys), "")
 	return true
+}
+
+// oldest is the first of the days that are left.
+func (s *shares) oldest() int64 {
+	return int64(slices.Min(slices.Concat(s.days, s.rest.days)))
 }
 
 // clicks selects the days that are left from the clicks themselves. A visitor of two days

@@ -38,7 +38,7 @@ func (q *Question) writeCounts(s *sql, by Dimension, keys []key, bounds []uint32
 	if q.writeSettled(s, by, keys, bounds) {
 		return
 	}
-	if r := q.rollup(by); r != nil && !q.exact {
+	if r := q.rollup(by); r != nil && !q.exact && !q.retired(r, q.Period.From.Unix()/secondsOfDay) {
 		if c, ok := cutsOf(q.Period, bounds); ok {
 			w := &rollupWriter{q: q, s: s, r: r, by: by, keys: keys, cuts: c}
 			w.write()
@@ -210,7 +210,7 @@ func (w *rollupWriter) where() {
 func (q *Question) writeClicks(s *sql, by Dimension, k key) {
 	r := q.rollup(by)
 	c, ok := cutsOf(q.Period, nil)
-	if r == nil || q.exact || !ok {
+	if r == nil || q.exact || !ok || q.retired(r, q.Period.From.Unix()/secondsOfDay) {
 		s.write("SELECT ", expressions([]key{k}, key.ofRaw), "countIf(", q.Bots.counted(), ") AS counted_clicks FROM ", joined("clicks", by))
 		q.where(s)
 		s.groupBy(k.name+", ", "")

@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -32,6 +33,8 @@ const (
 	// down by the values of each dimension. A year of one with fewer is some 300,000 clicks,
 	// which are quick to ask.
 	DetailedFrom = 1000
+	// hoursKept is longer than query.HoursKept, so that no question under way misses them.
+	hoursKept = 100
 	// maxMemory is for one statement, in bytes. A guess.
 	maxMemory = 4 << 30
 	// maxTries bounds what is tried again and again, until the process is started anew.
@@ -98,8 +101,11 @@ func (s *Settler) Pass(ctx context.Context) error {
 	done := map[uint32]bool{}
 	for {
 		day, found, err := s.next(ctx, done)
-		if err != nil || !found {
+		if err != nil {
 			return err
+		}
+		if !found {
+			return s.retire(ctx)
 		}
 		done[day] = true
 		if err := s.settle(ctx, day); err != nil {
@@ -145,6 +151,34 @@ func (s *Settler) next(ctx context.Context, done map[uint32]bool) (uint32, bool,
 	}
 	s.tries[*found]++
 	return found.day, true, nil
+}
+
+// retire removes the hours of dimensions' values of months that nobody asks for them any
+// more and that are settled: they were most of what a click took on disk. A cluster's
+// tables are left alone: there it is for whoever runs it.
+func (s *Settler) retire(ctx context.Context) error {
+	rows, err := s.conn.Query(ctx, retired, clickhouse.Named("oldest", uint32(s.Now().Unix()/secondsOfDay-hoursKept)))
+	if err != nil {
+		return fmt.Errorf("looking for hours to remove: %w", clickhouseconn.WithoutURL(err))
+	}
+	defer func() { _ = rows.Close() }() // its errors come from rows.Err
+	var months []string
+	for rows.Next() {
+		var month uint32
+		if err := rows.Scan(&month); err != nil {
+			return fmt.Errorf("looking for hours to remove: %w", err)
+		}
+		months = append(months, strconv.FormatUint(uint64(month), 10))
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("looking for hours to remove: %w", clickhouseconn.WithoutURL(err))
+	}
+	for _, month := range months {
+		if err := s.conn.Exec(ctx, "ALTER TABLE clicks_by_value DROP PARTITION "+month); err != nil {
+			return fmt.Errorf("removing the hours of %s: %w", month, clickhouseconn.WithoutURL(err))
+		}
+	}
+	return nil
 }
 
 // settle writes a day's numbers, and then the marks.
