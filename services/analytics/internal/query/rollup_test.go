@@ -16,7 +16,7 @@ import (
 
 // Sums by the hour and the clicks themselves give one answer, whatever is asked.
 //
-// Guards I40.
+// Guards I40, I91.
 func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 	url := clickhousetest.New(t)
 	store, err := Open(url)
