@@ -154,10 +154,29 @@ func (s *shares) oldest() int64 {
 // clicks selects the days that are left from the clicks themselves. A visitor of two days
 // has two numbers, so no day need be told from the other.
 func (w *settledWriter) clicks() {
-	days := slices.Concat(w.shares.days, w.shares.rest.days)
 	w.s.write("SELECT ", expressions(w.keys, key.ofRaw), "toUInt8(bot) AS kind, count() AS n, uniqCombined(17)(visitor) AS u FROM clicks")
 	w.q.where(w.s)
-	w.s.bind("left_days", days)
-	w.s.write(" AND ts >= toDateTime64(toDate(", strconv.FormatUint(uint64(slices.Min(days)), 10), "), 3, 'UTC') AND toUInt32(toDate(ts, 'UTC')) IN {left_days:Array(UInt32)}")
+	w.s.write(" AND (", spans(slices.Concat(w.shares.days, w.shares.rest.days)), ")")
 	w.s.groupBy(names(w.keys), "bot")
+}
+
+// spans keeps the clicks of days, by the times between which runs of them lie: the table's index
+// knows the times of its granules.
+func spans(days []uint32) string {
+	slices.Sort(days)
+	at := func(day uint32) string {
+		return "toDateTime64(toDate(" + strconv.FormatUint(uint64(day), 10) + "), 3, 'UTC')"
+	}
+	out := ""
+	for i, first := 0, 0; i < len(days); i++ {
+		if i+1 < len(days) && days[i+1] == days[i]+1 {
+			continue
+		}
+		if out != "" {
+			out += " OR "
+		}
+		out += "ts >= " + at(days[first]) + " AND ts < " + at(days[i]+1)
+		first = i + 1
+	}
+	return out
 }
