@@ -38,10 +38,10 @@ func (q *Question) settled(by Dimension) *settled {
 	t := &settled{table: settledTotals, hours: true}
 	var scopes, values []Filter
 	for _, f := range q.Filters {
-		switch {
-		case f.Dimension == Bot:
+		switch f.Dimension {
+		case Bot:
 			t.where = append(t.where, f.condition)
-		case f.Dimension == by:
+		case by:
 			values = append(values, f)
 		default:
 			scopes = append(scopes, f)
@@ -112,7 +112,6 @@ func (q *Question) retired(r *rollup, day int64) bool {
 type known struct {
 	first, end int64 // the days that were asked about
 	days       map[int64]uint64
-	details    settled // whose small days are known
 }
 
 // know finds out which days of the question, and of the period before, are settled.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // settledWriter writes the parts of a statement that are answered by days in numbers.
@@ -37,16 +38,13 @@ func (w *settledWriter) parts() []func() {
 
 // among keeps days, or months, together with the settlement that holds for each.
 func (w *settledWriter) among(column string, days map[uint64][]uint32) string {
-	out := ""
-	for i, settlement := range slices.Sorted(maps.Keys(days)) {
+	var out []string
+	for _, settlement := range slices.Sorted(maps.Keys(days)) {
 		name := "days" + strconv.Itoa(len(w.s.values))
 		w.s.bind(name, days[settlement])
-		if i > 0 {
-			out += " OR "
-		}
-		out += "settlement = " + strconv.FormatUint(settlement, 10) + " AND " + column + " IN {" + name + ":Array(UInt32)}"
+		out = append(out, "settlement = "+strconv.FormatUint(settlement, 10)+" AND "+column+" IN {"+name+":Array(UInt32)}")
 	}
-	return " AND (" + out + ")"
+	return " AND (" + strings.Join(out, " OR ") + ")"
 }
 
 // between bounds the days, for the table's index.
@@ -167,16 +165,13 @@ func spans(days []uint32) string {
 	at := func(day uint32) string {
 		return "toDateTime64(toDate(" + strconv.FormatUint(uint64(day), 10) + "), 3, 'UTC')"
 	}
-	out := ""
+	var out []string
 	for i, first := 0, 0; i < len(days); i++ {
 		if i+1 < len(days) && days[i+1] == days[i]+1 {
 			continue
 		}
-		if out != "" {
-			out += " OR "
-		}
-		out += "ts >= " + at(days[first]) + " AND ts < " + at(days[i]+1)
+		out = append(out, "ts >= "+at(days[first])+" AND ts < "+at(days[i]+1))
 		first = i + 1
 	}
-	return out
+	return strings.Join(out, " OR ")
 }

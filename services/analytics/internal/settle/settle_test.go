@@ -12,7 +12,7 @@ import (
 )
 
 // firstDay is when the tests' clicks begin.
-var firstDay = time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
+var firstDay = time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
 
 type fixture struct {
 	*Settler
