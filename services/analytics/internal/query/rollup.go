@@ -10,8 +10,11 @@ type rollup struct {
 	where []func(s *sql) string
 }
 
-// valueHours is the rollup of dimensions' values.
-const valueHours = "clicks_by_value"
+// The rollups: of links, and of dimensions' values.
+const (
+	linkHours  = "clicks_by_link"
+	valueHours = "clicks_by_value"
+)
 
 // noLink is the link of the rows that are for the whole workspace.
 const noLink = "00000000-0000-0000-0000-000000000000"
@@ -72,7 +75,7 @@ func (q *Question) rollup(by Dimension) *rollup {
 }
 
 func (r *rollup) byLink(links []Filter) {
-	r.table, r.bits = "clicks_by_link", "17"
+	r.table, r.bits = linkHours, "17"
 	r.where = append(r.where, literal("link_id != '"+noLink+"'"))
 	for _, f := range links {
 		r.where = append(r.where, f.condition)

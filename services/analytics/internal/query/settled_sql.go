@@ -125,7 +125,7 @@ func (q *Question) writeSettled(s *sql, by Dimension, keys []key, bounds []uint3
 	rest := w.shares.rest
 	switch {
 	case len(w.shares.days) == 0 && len(rest.days) == 0:
-	case r != nil && len(rest.hours) <= maxCutHours && !q.retired(r, w.shares.oldest()):
+	case r != nil && len(rest.hours) <= maxCutHours && !q.retired(r, w.shares.oldest()) && !q.spread(r):
 		rw := &rollupWriter{q: q, s: s, r: r, by: by, keys: keys, cuts: rest, only: w.shares.days}
 		for _, part := range rw.parts() {
 			parts = append(parts, func() { part("toUInt8(bot)") })
@@ -156,6 +156,12 @@ func (w *settledWriter) clicks() {
 	w.q.where(w.s)
 	w.s.write(" AND (", spans(slices.Concat(w.shares.days, w.shares.rest.days)), ")")
 	w.s.groupBy(names(w.keys), "bot")
+}
+
+// spread says that the rows of a question are those of very many links, between which the
+// rollup's states of hours are more to read than the clicks of some days.
+func (q *Question) spread(r *rollup) bool {
+	return r.table == linkHours && slices.ContainsFunc(q.Filters, func(f Filter) bool { return f.Dimension == Domain })
 }
 
 // spans keeps the clicks of days, by the times between which runs of them lie: the table's index
