@@ -103,7 +103,7 @@ func (s Sources) store(ctx context.Context, l *Ledger) error {
 	}
 	l.Store = Store{Rows: int64(rows), Duplicates: int64(rows - clicks), Rollups: map[string]int64{}}
 	for name, query := range map[string]string{
-		"clicks_by_link":  "SELECT sum(clicks) FROM clicks_by_link WHERE link_id = '00000000-0000-0000-0000-000000000000'",
+		"clicks_by_link": "SELECT sum(clicks) FROM clicks_by_link WHERE link_id = '00000000-0000-0000-0000-000000000000'",
 		// Of months whose hours were removed, what is written down of their days.
 		"clicks_by_value": `SELECT sum(n) FROM (
 			SELECT toYYYYMM(hour) AS month, sum(clicks) AS n FROM clicks_by_value WHERE dimension = 'country' GROUP BY month
