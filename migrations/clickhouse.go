@@ -49,6 +49,9 @@ func ClickHouseWith(ctx context.Context, db *sql.DB, s ClickHouseSettings) ([]st
 		{"clicks", "toDateTime(ts)", s.ClickDays},
 		{"clicks_by_link", "hour", s.RollupDays},
 		{"clicks_by_value", "hour", s.RollupDays},
+		{"clicks_settled_days", "day", s.RollupDays},
+		{"clicks_settled", "day", s.RollupDays},
+		{"clicks_settled_values", "day", s.RollupDays},
 	} {
 		if t.days == nil {
 			continue

@@ -117,11 +117,16 @@ And three that are about one part:
   LINKSTREAM_LOAD_BIN       folder of the built programs (default .local/bin)
 
   analytics  makes clicks inside an embedded ClickHouse of its own, through the views, and
-           asks what the dashboard's panels ask; every one has to answer in 100 ms at p95.
+           asks what the dashboard's panels ask, once the days that are over are settled;
+           every one has to answer in 100 ms at p95.
            It starts all it needs itself from the built programs (make build). 100 million
-           clicks take about a quarter of an hour and ten gigabytes in the system's temporary folder
+           clicks take about half an hour and ten gigabytes in the system's temporary folder
 
   LINKSTREAM_LOAD_CLICKS    how many (default 100000000)
+  LINKSTREAM_LOAD_DATA      a folder in which the stores are kept: another run with the same
+                            folder asks for the clicks that were made the first time
+  LINKSTREAM_LOAD_PANELS    a regular expression: only panels whose name it matches; "^$"
+                            makes the clicks and asks for nothing
 `)
 	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ type edgeConfig struct {
 
 type analyticsConfig struct {
 	Clicks  int    `env:"LINKSTREAM_LOAD_CLICKS" envDefault:"100000000"`
+	Folder  string `env:"LINKSTREAM_LOAD_DATA"`
+	Panels  string `env:"LINKSTREAM_LOAD_PANELS"`
 	Bin     string `env:"LINKSTREAM_LOAD_BIN" envDefault:".local/bin"`
 	Results string `env:"LINKSTREAM_LOAD_RESULTS" envDefault:"loadtest/results"`
 }
@@ -109,7 +112,13 @@ func analytics(ctx context.Context, environ []string, stdout io.Writer) error {
 	if c.Clicks < 1 || c.Clicks > maxClicks {
 		return fmt.Errorf("LINKSTREAM_LOAD_CLICKS must be from 1 to %d", maxClicks)
 	}
-	result, err := scenario.Analytics{Bin: c.Bin, Environ: environ, Clicks: c.Clicks, Command: command(environ, "analytics")}.Run(ctx, stdout)
+	run := scenario.Analytics{Bin: c.Bin, Environ: environ, Clicks: c.Clicks, Folder: c.Folder, Command: command(environ, "analytics")}
+	if c.Panels != "" {
+		if run.Panels, err = regexp.Compile(c.Panels); err != nil {
+			return fmt.Errorf("LINKSTREAM_LOAD_PANELS: %w", err)
+		}
+	}
+	result, err := run.Run(ctx, stdout)
 	if err != nil {
 		return err
 	}
@@ -151,7 +160,7 @@ func command(environ []string, what string) string {
 	var words []string
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(name, "LINKSTREAM_LOAD_") && !slices.Contains([]string{"LINKSTREAM_LOAD_STACK", "LINKSTREAM_LOAD_BIN", "LINKSTREAM_LOAD_RESULTS"}, name) {
+		if strings.HasPrefix(name, "LINKSTREAM_LOAD_") && !slices.Contains([]string{"LINKSTREAM_LOAD_STACK", "LINKSTREAM_LOAD_BIN", "LINKSTREAM_LOAD_RESULTS", "LINKSTREAM_LOAD_DATA"}, name) {
 			words = append(words, pair)
 		}
 	}

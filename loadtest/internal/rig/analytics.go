@@ -28,9 +28,13 @@ func CheckAnalytics(bin string) error {
 	return errors.Join(missing...)
 }
 
-// StartAnalytics starts the stores, links and analytics with the programs in bin, all of
-// them on every processor. Close has to be called in any case.
-func StartAnalytics(ctx context.Context, bin string, environ []string) (*Rig, error) {
+// keptKey opens the workspace of stores that are kept, whenever they are started again.
+const keptKey = "ls_key_of-a-data-set-for-load-tests-of-no-use-elsewhere"
+
+// StartAnalytics starts the stores and links with the programs in bin, all of
+// them on every processor; ServeAnalytics starts analytics. With a folder the stores are kept there, and started with what
+// they had; without, they are thrown away at the end. Close has to be called in any case.
+func StartAnalytics(ctx context.Context, bin, folder string, environ []string) (*Rig, error) {
 	r := &Rig{everywhere: true, environ: slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
 		return strings.HasPrefix(pair, "LINKSTREAM_") && !strings.HasPrefix(pair, "LINKSTREAM_CHDB_LIB=")
 	})}
@@ -38,18 +42,15 @@ func StartAnalytics(ctx context.Context, bin string, environ []string) (*Rig, er
 	if r.bin, err = filepath.Abs(bin); err != nil {
 		return r, fmt.Errorf("locating %s: %w", bin, err)
 	}
-	if r.dir, err = os.MkdirTemp("", "linkstream-load-"); err != nil {
-		return r, fmt.Errorf("making a folder: %w", err)
-	}
-	if err := os.Chmod(r.dir, 0o755); err != nil { // Postgres runs as another user
-		return r, fmt.Errorf("making a folder: %w", err)
+	if err := r.makeFolder(folder); err != nil {
+		return r, err
 	}
 	if r.base, err = freeBase(ctx); err != nil {
 		return r, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	for _, step := range []func(context.Context) error{r.startStores, r.prepareStores, r.startAnalytics} {
+	for _, step := range []func(context.Context) error{r.startStores, r.prepareStores, r.migrateClicks} {
 		if err := step(ctx); err != nil {
 			return r, err
 		}
@@ -57,7 +58,30 @@ func StartAnalytics(ctx context.Context, bin string, environ []string) (*Rig, er
 	return r, nil
 }
 
-func (r *Rig) startAnalytics(ctx context.Context) error {
+func (r *Rig) makeFolder(kept string) error {
+	var err error
+	if kept == "" {
+		r.dir, err = os.MkdirTemp("", "linkstream-load-")
+	} else if r.dir, err = filepath.Abs(kept); err == nil {
+		r.kept = true
+		err = os.MkdirAll(r.dir, 0o755)
+	}
+	if err == nil {
+		err = os.Chmod(r.dir, 0o755) // Postgres runs as another user
+	}
+	if err == nil {
+		// It says where the stores were the last time.
+		if err = os.Remove(filepath.Join(r.stackDir(), "dev.env")); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("making a folder: %w", err)
+	}
+	return nil
+}
+
+func (r *Rig) migrateClicks(ctx context.Context) error {
 	if _, err := r.once(ctx, map[string]string{"LINKSTREAM_CLICKHOUSE_URL": r.ClickHouseURL()}, "migrate", "clickhouse"); err != nil {
 		return err
 	}
@@ -73,6 +97,13 @@ func (r *Rig) startAnalytics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return links.untilReady(ctx, r.addr(adminLinks))
+}
+
+// ServeAnalytics starts the analytics service, which settles the days that are there.
+func (r *Rig) ServeAnalytics(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
 	analytics, err := r.service("analytics", map[string]string{
 		"LINKSTREAM_HTTP_ADDR":      r.addr(portAnalytics),
 		"LINKSTREAM_ADMIN_ADDR":     r.addr(adminAnalytics),
@@ -81,12 +112,17 @@ func (r *Rig) startAnalytics(ctx context.Context) error {
 		"LINKSTREAM_KAFKA_BROKERS":  r.stores["LINKSTREAM_KAFKA_BROKERS"],
 		"LINKSTREAM_RATE_CAPACITY":  "100000",
 		"LINKSTREAM_RATE_REFILL":    "10000",
+		// A run that was interrupted goes on with the days that are left.
+		"LINKSTREAM_SETTLE_INTERVAL": "10s",
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(links.untilReady(ctx, r.addr(adminLinks)), analytics.untilReady(ctx, r.addr(adminAnalytics)))
+	return analytics.untilReady(ctx, r.addr(adminAnalytics))
 }
+
+// Folder is where the stores are.
+func (r *Rig) Folder() string { return r.dir }
 
 // AnalyticsURL is the address of the analytics API, and Key opens it.
 func (r *Rig) AnalyticsURL() string { return "http://" + r.addr(portAnalytics) }

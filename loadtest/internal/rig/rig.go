@@ -75,6 +75,7 @@ type Rig struct {
 	nginx     *process
 
 	everywhere bool // processes may run on every processor
+	kept       bool // the folder stays
 
 	// Processors: Target is the edge's and nginx's, Home everything else's.
 	Target, Home int
@@ -138,8 +139,8 @@ func (r *Rig) Close(ctx context.Context) error {
 	for _, p := range slices.Backward(r.running) {
 		errs = append(errs, p.stop())
 	}
-	if r.dir == "" {
-		return nil
+	if r.dir == "" || r.kept {
+		return errors.Join(errs...)
 	}
 	if len(r.running) > 0 {
 		if out, err := exec.CommandContext(ctx, filepath.Join(r.bin, "stack"), "clean", "--dir", r.stackDir()).CombinedOutput(); err != nil {
@@ -205,6 +206,9 @@ func (r *Rig) prepareStores(ctx context.Context) error {
 		if _, err := r.once(ctx, env, "migrate", what); err != nil {
 			return err
 		}
+	}
+	if r.kept {
+		env["LINKSTREAM_BOOTSTRAP_PASSWORD"], env["LINKSTREAM_BOOTSTRAP_API_KEY"] = keptKey, keptKey
 	}
 	printed, err := r.once(ctx, env, "links", "bootstrap", "--workspace", "Load test", "--email", "load@example.com", "--domain", Domain)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ import (
 
 const (
 	// panelCalls is how often each panel is asked: a p95 needs some twenty.
-	panelCalls = 30
+	panelCalls = 50
 	panelWarm  = 2
 	panelLimit = 30 * time.Second
 	// mergeLimit bounds the wait for merges after the clicks are in.
@@ -33,6 +34,11 @@ type Analytics struct {
 	Bin     string
 	Environ []string
 	Clicks  int
+	// Folder keeps the stores, so that clicks which were made once can be asked for again;
+	// "" throws them away.
+	Folder string
+	// Panels chooses those whose name it matches; nil are all.
+	Panels  *regexp.Regexp
 	Command string
 }
 
@@ -43,7 +49,7 @@ func (s Analytics) Run(ctx context.Context, progress io.Writer) (result *report.
 	}
 	result = &report.Analytics{Stamp: report.NewStamp(ctx, "analytics", s.Command), Clicks: s.Clicks}
 	fmt.Fprintln(progress, "starting stores, links and analytics")
-	r, err := rig.StartAnalytics(ctx, s.Bin, s.Environ)
+	r, err := rig.StartAnalytics(ctx, s.Bin, s.Folder, s.Environ)
 	defer func() { err = errors.Join(err, r.Close(ctx)) }()
 	if err != nil {
 		return nil, err
@@ -53,7 +59,13 @@ func (s Analytics) Run(ctx context.Context, progress io.Writer) (result *report.
 		return nil, err
 	}
 	db := madeup.Database{Address: address, Name: name, Workspace: r.Workspace(), Now: time.Now().UTC()}
-	if err := s.fill(ctx, db, result, progress); err != nil {
+	if err := s.made(ctx, r.Folder(), db, result, progress); err != nil {
+		return nil, err
+	}
+	if err := r.ServeAnalytics(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.settled(ctx, r.Folder(), db, result, progress); err != nil {
 		return nil, err
 	}
 	link, err := db.LinkID(ctx, 0)
@@ -61,6 +73,9 @@ func (s Analytics) Run(ctx context.Context, progress io.Writer) (result *report.
 		return nil, err
 	}
 	for _, p := range panels(link) {
+		if s.Panels != nil && !s.Panels.MatchString(p.name) {
+			continue
+		}
 		measured, err := s.measure(ctx, r, p)
 		if err != nil {
 			return nil, err
@@ -94,7 +109,7 @@ func (s Analytics) fill(ctx context.Context, db madeup.Database, result *report.
 		return err
 	}
 	result.MergeSeconds = time.Since(began).Seconds()
-	return s.sizes(ctx, db, result)
+	return nil
 }
 
 // settle waits until no merge runs, or long enough.
@@ -207,7 +222,7 @@ func (s Analytics) measure(ctx context.Context, r *rig.Rig, p panel) (report.Pan
 		}
 	}
 	ms := func(q float64) float64 { return float64(times.ValueAtQuantile(q)) / 1000 }
-	return report.Panel{Name: p.name, Path: p.path, P50: ms(50), P95: ms(95), Max: ms(100)}, nil
+	return report.Panel{Name: p.name, Path: p.path, P50: ms(50), P95: ms(95), P99: ms(99), Max: ms(100)}, nil
 }
 
 func ask(ctx context.Context, r *rig.Rig, path string) (time.Duration, error) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/linkstream/linkstream/services/analytics/internal/api"
 	"github.com/linkstream/linkstream/services/analytics/internal/query"
+	"github.com/linkstream/linkstream/services/analytics/internal/settle"
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/clickhouseconn"
 	"github.com/linkstream/linkstream/services/internal/config"
@@ -40,6 +41,7 @@ type settings struct {
 	GeoCountryFile string        `env:"GEO_COUNTRY_FILE" help:"mmdb file with the country of addresses, the one of the ingester; without it the live view knows no places"`
 	GeoCityFiles   []string      `env:"GEO_CITY_FILES" help:"mmdb files with cities, comma separated, asked before the country file"`
 	AccessURL      string        `env:"ACCESS_URL,required" help:"the links service's RPC listener, for instance http://127.0.0.1:8011"`
+	SettleInterval time.Duration `env:"SETTLE_INTERVAL" envDefault:"10m" help:"how often to look for days that are over, to write their numbers down"`
 	httplimit.Settings
 }
 
@@ -50,6 +52,7 @@ func (s settings) Validate() error {
 		config.CheckAddr("HTTP_ADDR", s.HTTPAddr),
 		config.CheckAddr("ADMIN_ADDR", s.AdminAddr),
 		config.CheckPositive("DRAIN_TIMEOUT", s.DrainTimeout),
+		config.CheckPositive("SETTLE_INTERVAL", s.SettleInterval),
 		config.CheckAddrs("KAFKA_BROKERS", s.KafkaBrokers),
 		config.CheckURL("ACCESS_URL", s.AccessURL),
 		s.CheckRateLimits(),
@@ -99,6 +102,12 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	}
 	defer func() { _ = clicks.Close() }() // the process ends
 
+	days, err := settle.New(s.ClickHouseURL, settle.Options{Every: s.SettleInterval, DetailedFrom: settle.DetailedFrom, Now: time.Now}, log)
+	if err != nil {
+		return fmt.Errorf("LINKSTREAM_CLICKHOUSE_URL: %w", err)
+	}
+	defer func() { _ = days.Close() }() // the process ends
+
 	streams, err := openStreams(ctx, s, log)
 	if err != nil {
 		return err
@@ -130,6 +139,7 @@ func run(ctx context.Context, environ, args []string, stdout io.Writer) error {
 	return runner.Run(ctx,
 		runner.Task{Name: "admin", Run: httpserver.New(adminListener, admin, time.Second, log).Run},
 		runner.Task{Name: "links", Run: streams.copyLinks},
+		runner.Task{Name: "days", Run: days.Run},
 		runner.Task{Name: "places", Run: streams.places.Run},
 		runner.Task{Name: "api", Run: httpserver.New(listener, httpapi.Middleware(mux, registry, log), s.DrainTimeout, log).Run},
 		// Stopped before the listener: viewers are sent away, who would keep it open.

@@ -38,6 +38,7 @@ var (
 // ClickHouse answers questions. It is safe for concurrent use.
 type ClickHouse struct {
 	conn driver.Conn
+	now  func() time.Time
 }
 
 // Open connects lazily: a server that is away is not an error here.
@@ -46,7 +47,7 @@ func Open(url string) (*ClickHouse, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ClickHouse{conn: conn}, nil
+	return &ClickHouse{conn: conn, now: time.Now}, nil
 }
 
 // Close closes the connections.
@@ -62,9 +63,12 @@ func (c *ClickHouse) Ready(ctx context.Context) error {
 
 // Summary returns the counts of the whole period.
 func (c *ClickHouse) Summary(ctx context.Context, q *Question) (Counts, error) {
+	var out Counts
+	if err := c.know(ctx, q, ""); err != nil {
+		return out, err
+	}
 	s := &sql{}
 	q.writeCounts(s, "", nil, nil)
-	var out Counts
 	err := c.each(ctx, s, func(rows driver.Rows) error {
 		return rows.Scan(&out.Clicks, &out.UniqueVisitors, &out.BotClicks)
 	})

@@ -189,7 +189,7 @@ func (q *Question) writeLinks(s *sql, l LinkList) {
 }
 
 func linkKey(name string) key {
-	return key{name: name, day: "link_id", hour: "link_id", raw: "link_id"}
+	return key{name: name, day: "link_id", hour: "link_id", raw: "link_id", settled: "toUUID(name)"}
 }
 
 // writeLast selects when the last click came that counts, in milliseconds since 1970,
@@ -212,6 +212,9 @@ func (c *ClickHouse) fill(ctx context.Context, q *Question, page *LinkPage) erro
 	bounds := []uint32{uint32(max(q.Period.From.Unix(), 0))} // one bucket, when there are no sparklines
 	for n, t := range page.Buckets {
 		bounds = append(bounds[:n], uint32(t.Unix()))
+	}
+	if err := c.know(ctx, &of, Link); err != nil {
+		return err
 	}
 	s := &sql{}
 	s.bind("workspace", q.Workspace.String())

@@ -48,7 +48,10 @@ type Question struct {
 	Bots      Bots
 	Filters   []Filter // all of them hold
 
-	exact bool // ask the clicks themselves, also where sums could tell
+	exact bool   // ask the clicks themselves, also where sums could tell
+	known *known // which days are settled, once that was asked
+	// oldest is the first day, by its number, of which the values' hours are kept.
+	oldest int64
 }
 
 // AsksForTags says whether the answer depends on what is known of links.

@@ -10,6 +10,12 @@ type rollup struct {
 	where []func(s *sql) string
 }
 
+// The rollups: of links, and of dimensions' values.
+const (
+	linkHours  = "clicks_by_link"
+	valueHours = "clicks_by_value"
+)
+
 // noLink is the link of the rows that are for the whole workspace.
 const noLink = "00000000-0000-0000-0000-000000000000"
 
@@ -69,7 +75,7 @@ func (q *Question) rollup(by Dimension) *rollup {
 }
 
 func (r *rollup) byLink(links []Filter) {
-	r.table, r.bits = "clicks_by_link", "17"
+	r.table, r.bits = linkHours, "17"
 	r.where = append(r.where, literal("link_id != '"+noLink+"'"))
 	for _, f := range links {
 		r.where = append(r.where, f.condition)
@@ -77,7 +83,7 @@ func (r *rollup) byLink(links []Filter) {
 }
 
 func (r *rollup) byValue(dimension Dimension, values []Filter, by Dimension) {
-	r.table, r.bits = "clicks_by_value", "15"
+	r.table, r.bits = valueHours, "15"
 	r.where = append(r.where, func(s *sql) string { return "dimension = " + s.value("String", string(dimension)) })
 	for _, f := range values {
 		r.where = append(r.where, func(s *sql) string { return s.among("value", "String", f.asStored(), f.Not) })

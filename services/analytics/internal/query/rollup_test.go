@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -9,42 +10,54 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/linkstream/linkstream/services/analytics/internal/settle"
 	"github.com/linkstream/linkstream/services/internal/clickhousetest"
 )
 
 // Sums by the hour and the clicks themselves give one answer, whatever is asked.
 //
-// Guards I40.
+// Guards I40, I91.
 func TestRollupsAnswerLikeTheClicks(t *testing.T) {
-	store, err := Open(clickhousetest.New(t))
+	url := clickhousetest.New(t)
+	store, err := Open(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
+	start := time.Date(2026, 9, 20, 0, 0, 0, 0, time.UTC) // before changes of clocks, and months that are whole
+	store.now = func() time.Time { return start.AddDate(0, 0, 80) }
 	workspaces := []uuid.UUID{uuid.New(), uuid.New()}
 	links := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
-	start := time.Date(2026, 9, 20, 0, 0, 0, 0, time.UTC) // before changes of clocks, and months that are whole
 	const span = 100 * 24 * time.Hour
 	random := rand.New(rand.NewPCG(1, 2))
-	batch, err := store.conn.PrepareBatch(t.Context(), `INSERT INTO clicks (ts, click_id, workspace_id, link_id, host, status, visitor, bot, country, device, browser, utm_source, edge_region)`)
+	settler, err := settle.New(url, settle.Options{DetailedFrom: 5, Now: func() time.Time { return store.now().Add(90 * time.Minute) }}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = batch.Close() }()
+	t.Cleanup(func() { _ = settler.Close() })
 	pick := func(values ...string) string { return values[random.IntN(len(values))] }
-	for range 3000 {
-		link := random.IntN(len(links))
-		at := start.Add(time.Duration(random.Int64N(int64(span))))
-		visitor := uint64(random.IntN(500)) + uint64(at.Unix()/secondsOfDay)*1000 // nobody is recognised the day after
-		if err := batch.Append(at, uuid.New(), workspaces[random.IntN(2)], links[link],
-			fmt.Sprintf("go%d.test", link%2), []uint16{302, 404}[random.IntN(2)], visitor, random.IntN(4) == 0,
-			pick("DE", "FR", ""), pick("mobile", "desktop"), pick("Chrome", "Safari"), pick("", "", "news"), pick("fra", "ash")); err != nil {
+	insert := func(n int, span time.Duration) {
+		t.Helper()
+		batch, err := store.conn.PrepareBatch(t.Context(), `INSERT INTO clicks (ts, click_id, workspace_id, link_id, host, status, visitor, bot, country, device, browser, utm_source, utm_campaign, edge_region)`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = batch.Close() }()
+		for range n {
+			link := random.IntN(len(links))
+			at := start.Add(time.Duration(random.Int64N(int64(span))))
+			visitor := uint64(random.IntN(50)) + uint64(at.Unix()/secondsOfDay)*1000 // nobody is recognised the day after
+			if err := batch.Append(at, uuid.New(), workspaces[random.IntN(2)], links[link],
+				fmt.Sprintf("go%d.test", link%2), []uint16{302, 404}[random.IntN(2)], visitor, random.IntN(4) == 0,
+				pick("DE", "FR", ""), pick("mobile", "desktop"), pick("Chrome", "Safari"), pick("", "", "news"), pick("", "spring"), pick("fra", "ash")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := batch.Send(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := batch.Send(); err != nil {
-		t.Fatal(err)
-	}
+	insert(6000, span)
 
 	filters := [][]Filter{
 		nil,
@@ -57,10 +70,25 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 		{{Dimension: Status, Values: []string{"404"}}},
 		{{Dimension: Country, Values: []string{"DE"}}, {Dimension: Device, Values: []string{"mobile"}}},
 		{{Dimension: Link, Values: []string{links[1].String()}}, {Dimension: Browser, Values: []string{"Safari"}}},
+		{{Dimension: UTMCampaign, Values: []string{"spring"}}},
+		{{Dimension: UTMCampaign, Values: []string{""}}, {Dimension: Bot, Values: []string{"false"}}},
 	}
 	zones := []string{"UTC", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"}
-	fromSums := 0
-	for n := range 150 {
+	fromSums, fromDays := 0, 0
+	for n := range 300 {
+		switch n {
+		case 100: // 80 days are settled
+			if err := settler.Pass(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		case 170: // some of those get late clicks
+			insert(20, 70*24*time.Hour)
+		case 230: // and are settled again; later the oldest have no hours of values any more
+			store.now = func() time.Time { return start.AddDate(0, 0, 150) }
+			if err := settler.Pass(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
 		zone, err := time.LoadLocation(zones[n%len(zones)])
 		if err != nil {
 			t.Fatal(err)
@@ -87,17 +115,29 @@ func TestRollupsAnswerLikeTheClicks(t *testing.T) {
 			fromSums++
 		}
 		compare("summary", func(q *Question) (any, error) { return store.Summary(t.Context(), q) })
+		if q.known != nil && len(q.known.days) > q.unsettled() {
+			fromDays++
+		}
 		interval := []Interval{Hour, Day, Week, Month}[random.IntN(4)]
 		starts, err := Buckets(q.Period, interval)
 		if err != nil {
 			t.Fatal(err)
 		}
 		compare(string(interval), func(q *Question) (any, error) { return store.Series(t.Context(), q, starts) })
-		by := []Dimension{Link, Country, Device, Browser, UTMSource, EdgeRegion, Status, Bot, Domain}[random.IntN(9)]
+		if n%5 == 0 {
+			compare("totals", func(q *Question) (any, error) { return store.Totals(t.Context(), q) })
+		}
+		compare("before", func(q *Question) (any, error) {
+			before := *q
+			period, aligned := Aligned(q.Period, starts)
+			before.Period = period
+			return store.Series(t.Context(), &before, aligned)
+		})
+		by := []Dimension{Link, Country, Device, Browser, UTMSource, UTMCampaign, EdgeRegion, Status, Bot, Domain}[random.IntN(10)]
 		compare("by "+string(by), func(q *Question) (any, error) { return store.Breakdown(t.Context(), q, by, 10) })
 	}
-	if fromSums < 75 {
-		t.Errorf("%d of 150 questions were answered from sums", fromSums)
+	if fromSums < 150 || fromDays < 75 {
+		t.Errorf("%d of 300 questions were answered from sums, %d with days in numbers", fromSums, fromDays)
 	}
 }
 

@@ -28,6 +28,9 @@ func (c *ClickHouse) Series(ctx context.Context, q *Question, starts []time.Time
 	if len(out) == 0 {
 		return out, nil
 	}
+	if err := c.know(ctx, q, ""); err != nil {
+		return nil, err
+	}
 	s := &sql{}
 	s.bind("bounds", bounds)
 	q.writeCounts(s, "", []key{bucketKey(grouped)}, bounds)
@@ -52,7 +55,7 @@ func (c *ClickHouse) Series(ctx context.Context, q *Question, starts []time.Time
 // bounds a click lies.
 func bucketKey(name string) key {
 	down := func(what string) string { return "roundDown(toUInt32(" + what + "), {bounds:Array(UInt32)})" }
-	return key{name: name, day: down("toUInt32(toDate(hour)) * 86400"), hour: down("toUnixTimestamp(hour)"), raw: down("toUnixTimestamp(ts)")}
+	return key{name: name, day: down("toUInt32(toDate(hour)) * 86400"), hour: down("toUnixTimestamp(hour)"), raw: down("toUnixTimestamp(ts)"), settled: down("at")}
 }
 
 // Aligned are the buckets of the period before, one for each of the period's: each

@@ -3,8 +3,9 @@ package query
 import "strings"
 
 // key is a column that is grouped by: what it is in a rollup's days (where there is
-// toDate(hour) and no hour), in its hours, and in the table of clicks.
-type key struct{ name, day, hour, raw string }
+// toDate(hour) and no hour), in its hours, in the table of clicks, and in settled days
+// (where at is the second in which a day, or a part of it, begins).
+type key struct{ name, day, hour, raw, settled string }
 
 // grouped is the only key of a time series or a breakdown.
 const grouped = "grouped"
@@ -34,7 +35,10 @@ func (k key) ofRaw() string  { return k.raw }
 // writeCounts writes the statement that selects the keys and the three counts
 // counted_clicks, counted_visitors and counted_bots, up to and with its GROUP BY.
 func (q *Question) writeCounts(s *sql, by Dimension, keys []key, bounds []uint32) {
-	if r := q.rollup(by); r != nil && !q.exact {
+	if q.writeSettled(s, by, keys, bounds) {
+		return
+	}
+	if r := q.rollup(by); r != nil && !q.exact && !q.retired(r, q.Period.From.Unix()/secondsOfDay) {
 		if c, ok := cutsOf(q.Period, bounds); ok {
 			w := &rollupWriter{q: q, s: s, r: r, by: by, keys: keys, cuts: c}
 			w.write()
@@ -62,7 +66,7 @@ func (s *sql) groupBy(keys, more string) {
 }
 
 // rollupWriter writes a statement over a rollup. Its parts are: whole days of UTC,
-// from the rollup's projection by day; days that the period or a bucket cuts, by the
+// from their hours; days that the period or a bucket cuts, by the
 // hour; hours that are cut, click by click. No visitor is recognised from one day to the
 // next, so visitors are counted for each day and added.
 type rollupWriter struct {
@@ -72,14 +76,14 @@ type rollupWriter struct {
 	by   Dimension
 	keys []key
 	cuts cuts
+	// only, when it is not nil, are the whole days that are asked for.
+	only []uint32
 }
 
 func (w *rollupWriter) write() {
 	s := w.s
 	s.bind("workspace", w.q.Workspace.String())
-	people, bots := "kind = 0", "kind = 1"
-	counted := map[Bots]string{ExcludeBots: people, OnlyBots: bots, IncludeBots: "kind = 2"}[w.q.Bots]
-	s.write("SELECT ", names(w.keys), "sumIf(n, ", counted, ") AS counted_clicks, sumIf(u, ", counted, ") AS counted_visitors, sumIf(n, ", bots, ") AS counted_bots FROM (")
+	w.q.writeSums(s, w.keys)
 	// The kinds are people, bots, and everybody: a visitor may be both, when a browser
 	// fetches in advance, and counts once where both count.
 	kinds := []string{"toUInt8(bot)"}
@@ -98,6 +102,13 @@ func (w *rollupWriter) write() {
 	}
 	s.write(")")
 	s.groupBy(names(w.keys), "")
+}
+
+// writeSums writes the beginning of a statement, up to the parts.
+func (q *Question) writeSums(s *sql, keys []key) {
+	people, bots := "kind = 0", "kind = 1"
+	counted := map[Bots]string{ExcludeBots: people, OnlyBots: bots, IncludeBots: "kind = 2"}[q.Bots]
+	s.write("SELECT ", names(keys), "sumIf(n, ", counted, ") AS counted_clicks, sumIf(u, ", counted, ") AS counted_visitors, sumIf(n, ", bots, ") AS counted_bots FROM (")
 }
 
 func (w *rollupWriter) parts() []func(kind string) {
@@ -123,8 +134,7 @@ func kindOf(kind string) (condition, group string) {
 	}
 }
 
-// days selects whole days. What it selects and groups by is what the projection has,
-// which has no other aggregates.
+// days selects whole days.
 func (w *rollupWriter) days(kind string) {
 	condition, group := kindOf(kind)
 	w.s.write("SELECT ", expressions(w.keys, key.ofDay), kind, " AS kind, sum(clicks) AS n, uniqCombinedMerge(", w.r.bits, ")(visitors) AS u FROM ", joined(w.r.table, w.by))
@@ -156,7 +166,11 @@ func (w *rollupWriter) whereDays(condition string) {
 	s.write(" WHERE workspace_id = {workspace:UUID} AND ", condition,
 		" AND toDate(hour) >= toDate({first_day:UInt32}) AND toDate(hour) < toDate({end_day:UInt32})")
 	w.where()
-	if len(w.cuts.days) > 0 {
+	switch {
+	case w.only != nil:
+		s.bind("whole_days", w.only)
+		s.write(" AND toUInt32(toDate(hour)) IN {whole_days:Array(UInt32)}")
+	case len(w.cuts.days) > 0:
 		s.bind("cut_days", w.cuts.days)
 		s.write(" AND toUInt32(toDate(hour)) NOT IN {cut_days:Array(UInt32)}")
 	}
@@ -196,7 +210,7 @@ func (w *rollupWriter) where() {
 func (q *Question) writeClicks(s *sql, by Dimension, k key) {
 	r := q.rollup(by)
 	c, ok := cutsOf(q.Period, nil)
-	if r == nil || q.exact || !ok {
+	if r == nil || q.exact || !ok || q.retired(r, q.Period.From.Unix()/secondsOfDay) {
 		s.write("SELECT ", expressions([]key{k}, key.ofRaw), "countIf(", q.Bots.counted(), ") AS counted_clicks FROM ", joined("clicks", by))
 		q.where(s)
 		s.groupBy(k.name+", ", "")

@@ -44,7 +44,7 @@ func (c *ClickHouse) Totals(ctx context.Context, asked *Question) (Totals, error
 }
 
 // writeEnds selects when the first and the last click came. The values' rollup does not
-// know the last one but for its hour: there the clicks of that hour are looked at.
+// know them but for their hour or day: there the clicks of that time are looked at.
 func (q *Question) writeEnds(s *sql) {
 	s.bind("workspace", q.Workspace.String())
 	counted := q.Bots.counted()
@@ -63,18 +63,23 @@ func (q *Question) writeEnds(s *sql) {
 			s.write(" AND ", condition(s))
 		}
 	default:
-		hours := func(what string) {
-			s.write("(SELECT ", what, "(hour) FROM clicks_by_value WHERE workspace_id = {workspace:UUID} AND ", counted)
+		from := func(what, table, where string) {
+			s.write("SELECT ", what, " FROM ", table, " WHERE workspace_id = {workspace:UUID}", where, " AND ", counted)
 			for _, condition := range r.where {
 				s.write(" AND ", condition(s))
 			}
-			s.write(")")
 		}
-		s.write("SELECT toDateTime64(")
-		hours("min")
-		s.write(", 3, 'UTC'), max(ts) FROM clicks")
+		// Hours that are not kept any more are of days that are settled.
+		s.write("WITH (SELECT min(day) FROM (")
+		from("min(day) AS day", settledValues, " AND scope = '' AND name = ''")
+		s.write(" HAVING count() > 0 UNION ALL ")
+		from("min(toDate(hour)) AS day", valueHours, "")
+		s.write(" HAVING count() > 0)) AS first_day, (")
+		from("max(hour)", valueHours, "")
+		s.write(") AS last_hour SELECT min(first), max(last) FROM (SELECT min(toDateTime64(ts, 3, 'UTC')) AS first, max(ts) AS last FROM clicks")
 		q.where(s)
-		s.write(" AND ", counted, " AND ts >= ")
-		hours("max")
+		s.write(" AND ", counted, " AND ts < first_day + 1 HAVING count() > 0 UNION ALL SELECT min(toDateTime64(ts, 3, 'UTC')) AS first, max(ts) AS last FROM clicks")
+		q.where(s)
+		s.write(" AND ", counted, " AND ts >= last_hour HAVING count() > 0)")
 	}
 }

@@ -103,8 +103,13 @@ func (s Sources) store(ctx context.Context, l *Ledger) error {
 	}
 	l.Store = Store{Rows: int64(rows), Duplicates: int64(rows - clicks), Rollups: map[string]int64{}}
 	for name, query := range map[string]string{
-		"clicks_by_link":  "SELECT sum(clicks) FROM clicks_by_link WHERE link_id = '00000000-0000-0000-0000-000000000000'",
-		"clicks_by_value": "SELECT sum(clicks) FROM clicks_by_value WHERE dimension = 'country'",
+		"clicks_by_link": "SELECT sum(clicks) FROM clicks_by_link WHERE link_id = '00000000-0000-0000-0000-000000000000'",
+		// Of months whose hours were removed, what is written down of their days.
+		"clicks_by_value": `SELECT sum(n) FROM (
+			SELECT toYYYYMM(hour) AS month, sum(clicks) AS n FROM clicks_by_value WHERE dimension = 'country' GROUP BY month
+			UNION ALL
+			SELECT toYYYYMM(day) AS month, sum(n) FROM (SELECT workspace_id, day, max(clicks) AS n FROM clicks_settled_days GROUP BY workspace_id, day)
+			WHERE month NOT IN (SELECT toYYYYMM(hour) FROM clicks_by_value WHERE dimension = 'country') AND day < today() - 92 GROUP BY month)`,
 	} {
 		var held uint64
 		if err := s.ClickHouse.QueryRow(ctx, query).Scan(&held); err != nil {
