@@ -114,12 +114,15 @@ test-openapi: install build ## the whole system again with schemathesis (needs P
 	@if ! $(MAKE) --no-print-directory $(SCHEMATHESIS); then echo "schemathesis cannot be had here: the document is not tested by a stranger"; exit 0; fi; \
 	LINKSTREAM_E2E_SCHEMATHESIS=$(SCHEMATHESIS) LINKSTREAM_E2E_BIN=$(BIN) go test -count=1 -v -timeout 15m -run 'TestWholeSystem/a_foreign_tester' ./loadtest/e2e
 
+# RUN narrows down which tests of the whole system run on Apache Kafka.
+RUN ?= .
+
 .PHONY: test-kafka
-test-kafka: ## the whole system again on Apache Kafka (needs Java 17 and Maven)
+test-kafka: ## the whole system again on Apache Kafka (needs Java 17 and Maven), or some of its tests: RUN=TestChaos
 	@for tool in java mvn; do command -v $$tool >/dev/null || { echo "$$tool is missing: make test-kafka needs Java 17 and Maven" >&2; exit 1; }; done
 	@$(MAKE) --no-print-directory install build
 	@./compose/local/kafka/fetch.sh
-	LINKSTREAM_E2E_BIN=$(BIN) LINKSTREAM_E2E_BROKER=kafka go test -count=1 -v -timeout 20m ./loadtest/e2e
+	LINKSTREAM_E2E_BIN=$(BIN) LINKSTREAM_E2E_BROKER=kafka go test -count=1 -v -timeout 20m -run '$(RUN)' ./loadtest/e2e
 
 .PHONY: bench
 bench: ## micro-benchmarks of all modules
