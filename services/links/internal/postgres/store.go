@@ -98,6 +98,10 @@ func Open(ctx context.Context, url string, maxConns int32) (*pgxpool.Pool, error
 		return nil, ErrBadURL
 	}
 	config.MaxConns = maxConns
+	// When a region's Redis dies, its edges ask for all that is in demand at once, and their
+	// visitors wait: a new connection is a new process of Postgres, tens of milliseconds
+	// on a busy machine.
+	config.MinIdleConns = maxConns / 2
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	params := config.ConnConfig.RuntimeParams
 	params["application_name"] = "links"
