@@ -99,9 +99,10 @@ func Open(ctx context.Context, url string, maxConns int32) (*pgxpool.Pool, error
 	}
 	config.MaxConns = maxConns
 	// When a region's Redis dies, its edges ask for all that is in demand at once, and their
-	// visitors wait: a new connection is a new process of Postgres, tens of milliseconds
-	// on a busy machine.
+	// visitors wait. A new connection is a new process of Postgres, which then is slow with
+	// its first statement.
 	config.MinIdleConns = maxConns / 2
+	config.AfterConnect = warm
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	params := config.ConnConfig.RuntimeParams
 	params["application_name"] = "links"

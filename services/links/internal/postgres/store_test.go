@@ -232,6 +232,29 @@ func TestABadURLIsNotRepeated(t *testing.T) {
 	}
 }
 
+// Whoever is the first on a connection does not wait for the statement of the edges to be
+// prepared, nor for a connection: some are there before anybody asks.
+func TestConnectionsAreWarm(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	conn, err := w.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	var prepared int
+	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%l.slug_key = CASE WHEN d.case_sensitive%' AND statement NOT LIKE '%pg_prepared%'").Scan(&prepared); err != nil || prepared != 1 {
+		t.Errorf("the statement is prepared %d times (%v)", prepared, err)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); w.pool.Stat().IdleConns() < 8; <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections are idle, want 8", w.pool.Stat().IdleConns())
+		}
+	}
+}
+
 // A lock whose holder has vanished is free again soon, and nothing waits for ever.
 func TestConnectionsHaveLimits(t *testing.T) {
 	t.Parallel()
