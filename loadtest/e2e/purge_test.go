@@ -142,6 +142,10 @@ func (s *stack) purgedSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	flushes, err := s.flushes(t.Context(), 9181)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +166,26 @@ func (s *stack) purgedSilent(t *testing.T) {
 		}
 		return nil
 	})
+	// It answers before it has noticed what it missed, and forgets then what it was told
+	// since. That is over when heartbeats are heard again.
+	s.eventually(t, 10*time.Second, "the edge notices that it was silent", func(ctx context.Context) error {
+		if got, err := s.flushes(ctx, 9181); err != nil || got == flushes {
+			return fmt.Errorf("%v flushes %w", got, err)
+		}
+		return nil
+	})
+	s.redisIsBelieved(t, "resumed")
+}
+
+// flushes is how often an edge has stopped trusting all that it holds. port is that of
+// its admin address in a stack at base 0.
+func (s *stack) flushes(ctx context.Context, port int) (float64, error) {
+	gaps, err := metric(ctx, `cache_invalidation_total{source="gap"}`, s.base+port)
+	if err != nil {
+		return 0, err
+	}
+	reconnects, err := metric(ctx, `cache_invalidation_total{source="reconnect"}`, s.base+port)
+	return gaps + reconnects, err
 }
 
 // purgedAlone is a purge while everything between links and the edges is away.

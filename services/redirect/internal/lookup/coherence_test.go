@@ -345,7 +345,6 @@ func TestRestartedRedisIsNoticed(t *testing.T) {
 	before := w.invalidations(t, "reconnect")
 	w.redis.Kill()
 	facttest.Eventually(t, "the edge knows", func() bool { return !w.feed.Subscribed() })
-	w.leads(t, "a", "https://old.test/", lookup.Origin)
 	w.origin.Put(change("a", 2, "https://new.test/")) // nobody can announce it
 	acknowledged := time.Now()
 	facttest.Eventually(t, "the new target is served", func() bool {

@@ -18,9 +18,11 @@
 //  3. Never wrong for long. An invalidation that did not arrive is noticed by its
 //     position, a lost connection by the subscription, silence by the lease: an
 //     entry is trusted only while heartbeats come (Lease), and for one second after
-//     the origin itself confirmed it. While heartbeats are missing, or say that
-//     Redis is being filled, L2 is not trusted either: the origin is asked first. A
-//     fill gives no lease: what is changed meanwhile is announced at its end.
+//     the origin itself confirmed it. A lost connection shortens the lease to what it
+//     takes to confirm at the origin what is visited (confirmAhead). While heartbeats
+//     are missing, or say that Redis is being filled, L2 is not trusted either: the
+//     origin is asked first. A fill gives no lease: what is changed meanwhile is
+//     announced at its end.
 //  4. Never empty-handed. A flush does not throw entries away, it only makes them
 //     ask again. When neither L2 nor the origin answers, an entry goes on being
 //     served, for StaleFor at most and never below its floor, and is counted.

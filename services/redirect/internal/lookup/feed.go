@@ -116,21 +116,29 @@ func (f *Feed) listen(ctx context.Context, sub *redis.PubSub) (heard bool, err e
 // before the first one: an edge answers from the origin while Redis is away.
 func (f *Feed) connected() {
 	f.lookup.flush(byReconnect)
+	f.lookup.lease.Store(0) // what a lost connection has left of it: counting begins anew
 	f.cutOff = false
 	clear(f.partitions)
 	f.subscribed.Store(true)
 }
 
+// disconnected ends the lease soon, not at once: nothing is known to be missed yet, and
+// visitors would wait for the origin while everything that is visited is confirmed there.
 func (f *Feed) disconnected() {
 	f.subscribed.Store(false)
-	f.lookup.lease.Store(0)
+	soon := f.lookup.since(time.Now()) + int64(confirmAhead)
+	f.lookup.lease.Store(min(f.lookup.lease.Load(), soon))
 }
 
-// checkLease notices that heartbeats are missing.
+// checkLease notices that heartbeats are missing. What was trusted for them is not any
+// more, by its time; what the origin has vouched for is, and visitors do not wait.
 func (f *Feed) checkLease(now time.Time) {
+	if !f.subscribed.Load() {
+		return // known already
+	}
 	if lease := f.lookup.lease.Load(); lease != 0 && f.lookup.since(now) >= lease && !f.cutOff {
 		f.cutOff = true
-		f.lookup.flush(byGap)
+		f.lookup.metrics.invalidation[byGap].Inc()
 		f.log.Warn("heartbeats are missing: asking the origin")
 	}
 }

@@ -81,9 +81,32 @@ func TestWithoutHeartbeatsAVisitedLinkIsStillAHit(t *testing.T) {
 	if w.invalidations(t, "gap") == gap {
 		t.Fatal("the edge has not noticed that heartbeats are missing")
 	}
-	// The flush that ends the lease makes one visitor ask.
-	if misses > 1 {
-		t.Errorf("%d visitors have waited, want one at most", misses)
+	if misses > 0 {
+		t.Errorf("%d visitors have waited, want none", misses)
+	}
+}
+
+// The same when the connection is lost at once: an origin that takes a moment is asked
+// behind the visitors' backs.
+//
+// Guards I11, I19.
+func TestWhenRedisDiesNobodyWaitsForTheOrigin(t *testing.T) {
+	w := newWorld(t)
+	w.put(t, "a", 1, "https://a.test/")
+	w.origin.Put(change("a", 1, "https://a.test/"))
+	w.becomesHit(t, "a", "https://a.test/")
+	w.origin.SetGate(func(string) { <-time.After(100 * time.Millisecond) })
+	w.redis.Kill()
+	disconnected, sources := false, map[lookup.Source]int{}
+	w.visitFor(t, "a", 3*time.Second, func(_ *lookup.Entry, source lookup.Source) {
+		disconnected = disconnected || !w.feed.Subscribed()
+		sources[source]++
+	})
+	if !disconnected {
+		t.Fatal("the edge has not noticed that Redis is away")
+	}
+	if len(sources) > 1 {
+		t.Errorf("answers come from %v, want L1 alone", sources)
 	}
 }
 
