@@ -161,6 +161,7 @@ func New(store records, origin *OriginClient, settings Settings, registry promet
 		originBreaker: gobreaker.NewCircuitBreaker[*eventspb.LinkChanged](breaker("origin")),
 	}
 	registerSilence(registry, &l.l2Silence, &l.originSilence)
+	registerLease(registry, l)
 	return l, nil
 }
 

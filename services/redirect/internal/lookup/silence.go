@@ -55,6 +55,13 @@ func registerSilence(registry prometheus.Registerer, l2, origin *silence) {
 	}
 }
 
+// registerLease makes visible to operators whether changes are heard of.
+func registerLease(registry prometheus.Registerer, l *Lookup) {
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "cache_lease_seconds", Help: "For how long what Redis and this process hold is still trusted if no heartbeat comes; 0 while the origin is asked.",
+	}, func() float64 { return time.Duration(max(0, l.lease.Load()-l.since(time.Now()))).Seconds() }))
+}
+
 // hopeless says that waiting is in vain: the origin has left the last question
 // unanswered, and so has Redis, or its answer would not be trusted.
 func (l *Lookup) hopeless(t int64) bool {

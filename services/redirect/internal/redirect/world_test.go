@@ -131,14 +131,19 @@ func newWorld(t *testing.T, options ...func(*redirect.Settings)) *world {
 	return w
 }
 
-// beat sends the one heartbeat that makes a fresh edge trust Redis for the next
-// seconds.
+// beat sends a heartbeat, which makes the edge trust Redis for a moment, and waits until
+// it is heard.
 func (w *world) beat(t *testing.T) {
 	t.Helper()
 	m := linkcache.Message{Heartbeat: []linkcache.Position{{Offset: -1}}, Partitions: 1}
+	published := time.Now()
 	if err := w.store.Publish(t.Context(), &m); err != nil {
 		t.Fatal(err)
 	}
+	facttest.Eventually(t, "the heartbeat is heard", func() bool {
+		left := facttest.Metric(t, w.registry, "cache_lease_seconds", "")
+		return time.Now().Add(time.Duration(left * float64(time.Second))).After(published.Add(lookup.Lease))
+	})
 }
 
 // put makes a link at an address of s.test, or changes it.

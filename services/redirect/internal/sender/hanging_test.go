@@ -176,7 +176,7 @@ func TestACheckpointIsBelievedWhereTheTopicHasForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, j, 1000, 10)
-	start(t, j, 10*time.Second, c.ListenAddrs()...).stop()
+	sendAll(t, j, c.ListenAddrs()...)
 	if stats := j.Stats(); stats.Produced != 1010 || stats.Waiting != 0 {
 		t.Errorf("%+v", stats)
 	}

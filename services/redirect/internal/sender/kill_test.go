@@ -42,7 +42,7 @@ func TestKilledAtRandomEveryClickIsThereOnce(t *testing.T) {
 	said = max(said, edge.kill())
 
 	j := open(t, edgeDir)
-	start(t, j, 30*time.Second, addr).stop() // sends the rest
+	sendAll(t, j, addr) // sends the rest
 	s := j.Stats()
 	if all := appended(s); all < said || all > said+20 || s.Full+s.Damaged+s.Waiting != 0 || s.Produced != all {
 		t.Errorf("the edge said %d: %+v", said, s)

@@ -95,6 +95,14 @@ func startWith(tb testing.TB, j *journal.Journal, drain time.Duration, options [
 	return run(tb, j, s)
 }
 
+// sendAll sends what waits. It waits for the broker longer than a stop does.
+func sendAll(tb testing.TB, j *journal.Journal, brokers ...string) {
+	tb.Helper()
+	e := start(tb, j, 10*time.Second, brokers...)
+	facttest.Eventually(tb, "all are sent", settled(j))
+	e.stop()
+}
+
 // run runs a journal and its sender.
 func run(tb testing.TB, j *journal.Journal, s *Sender) edge {
 	tb.Helper()
