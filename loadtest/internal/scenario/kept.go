@@ -84,7 +84,7 @@ const unsettled = `SELECT count() FROM (
 // and asks for the sizes.
 func (s Analytics) settled(ctx context.Context, folder string, db madeup.Database, result *report.Analytics, progress io.Writer) error {
 	began := time.Now()
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(5 * time.Second) // the question takes some time of those who settle
 	defer tick.Stop()
 	told := began
 	for {

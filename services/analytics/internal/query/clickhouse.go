@@ -37,8 +37,9 @@ var (
 
 // ClickHouse answers questions. It is safe for concurrent use.
 type ClickHouse struct {
-	conn driver.Conn
-	now  func() time.Time
+	conn   driver.Conn
+	now    func() time.Time
+	lately lately
 }
 
 // Open connects lazily: a server that is away is not an error here.
@@ -47,11 +48,14 @@ func Open(url string) (*ClickHouse, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ClickHouse{conn: conn, now: time.Now}, nil
+	return &ClickHouse{conn: conn, now: time.Now, lately: lately{life: knownFor, asked: map[knownKey]*asked{}}}, nil
 }
 
-// Close closes the connections.
-func (c *ClickHouse) Close() error { return c.conn.Close() }
+// Close closes the connections. Nothing may be asked after that.
+func (c *ClickHouse) Close() error {
+	c.lately.running.Wait()
+	return c.conn.Close()
+}
 
 // Ready says whether the server answers and the table is there.
 func (c *ClickHouse) Ready(ctx context.Context) error {

@@ -1,12 +1,9 @@
 package query
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // settled is a table of days that are over, in numbers, which can answer a question for
@@ -107,59 +104,6 @@ func (q *Question) retired(r *rollup, day int64) bool {
 	return r.table == valueHours && day < q.oldest
 }
 
-// known is what is known of a workspace's days: those that have clicks, by their number,
-// with the settlement whose numbers hold for the day, or 0.
-type known struct {
-	first, end int64 // the days that were asked about
-	days       map[int64]uint64
-}
-
-// know finds out which days of the question, and of the period before, are settled.
-func (c *ClickHouse) know(ctx context.Context, q *Question, by Dimension) error {
-	q.oldest = c.now().Unix()/secondsOfDay - HoursKept
-	t := q.settled(by)
-	if t == nil {
-		q.known = nil
-		return nil
-	}
-	k := &known{first: q.Period.From.Unix() / secondsOfDay, end: ceilDiv(q.Period.To.Unix(), secondsOfDay), days: map[int64]uint64{}}
-	if q.known != nil && !t.details && q.known.first <= k.first && q.known.end >= k.end {
-		return nil // it is that of a question about the period after
-	}
-	if !t.details {
-		k.first = max(q.Period.Previous().From.Unix()/secondsOfDay, 0)
-	}
-	s := &sql{}
-	q.writeKnown(s, t, k)
-	err := c.each(ctx, s, func(rows driver.Rows) error {
-		var (
-			day        uint32
-			settlement uint64
-		)
-		if err := rows.Scan(&day, &settlement); err != nil {
-			return err
-		}
-		k.days[int64(day)] = settlement
-		return nil
-	})
-	q.known = k
-	return err
-}
-
-// writeKnown selects the days that have clicks, with the settlement that is of as many.
-func (q *Question) writeKnown(s *sql, t *settled, k *known) {
-	s.bind("workspace", q.Workspace.String())
-	s.bind("known_first", uint32(k.first))
-	s.bind("known_end", uint32(k.end))
-	const days = " WHERE workspace_id = {workspace:UUID} AND day >= toDate({known_first:UInt32}) AND day < toDate({known_end:UInt32})"
-	s.write("SELECT toUInt32(day), best FROM (SELECT toDate(hour) AS day, sum(clicks) AS n FROM clicks_by_link WHERE workspace_id = {workspace:UUID} AND link_id = '", noLink,
-		"' AND toDate(hour) >= toDate({known_first:UInt32}) AND toDate(hour) < toDate({known_end:UInt32}) GROUP BY day) AS counted LEFT JOIN (SELECT day, clicks AS n, max(settlement) AS best FROM clicks_settled_days", days)
-	if t.details {
-		s.write(" AND (day, settlement) NOT IN (SELECT day, settlement FROM clicks_settled", days, " AND scope = ", s.value("String", string(t.scope)), " AND name = ", s.value("String", t.name), " AND NOT detailed)")
-	}
-	s.write(" GROUP BY day, n) AS settled USING (day, n)")
-}
-
 // shares says which days of a question are answered from where.
 type shares struct {
 	whole  map[uint64][]uint32 // whole days by their settlement
@@ -216,39 +160,6 @@ func (k *known) share(p Period, c cuts, t *settled, months bool) shares {
 	out.rest.hours = slices.DeleteFunc(slices.Clone(c.hours), func(h uint32) bool { return !slices.Contains(out.rest.days, h/secondsOfDay) })
 	out.rest.hasWhole = len(out.days) > 0
 	return out
-}
-
-func (k *known) inOrder() []int64 {
-	out := make([]int64, 0, len(k.days))
-	for day := range k.days {
-		out = append(out, day)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// wholly says that every day with clicks of the month that the days are of is settled
-// as they are.
-func (k *known) wholly(days []uint32, settlement uint64) bool {
-	first := time.Unix(int64(days[0])*secondsOfDay, 0).UTC()
-	begin := time.Date(first.Year(), first.Month(), 1, 0, 0, 0, 0, time.UTC)
-	for day := begin.Unix() / secondsOfDay; day < begin.AddDate(0, 1, 0).Unix()/secondsOfDay; day++ {
-		if s, ok := k.days[day]; ok && s != settlement {
-			return false
-		}
-	}
-	return true
-}
-
-// unsettled is how many of the question's days are not settled.
-func (q *Question) unsettled() int {
-	n := 0
-	for day, settlement := range q.known.days {
-		if settlement == 0 && (day+1)*secondsOfDay > q.Period.From.Unix() && day*secondsOfDay < q.Period.To.Unix() {
-			n++
-		}
-	}
-	return n
 }
 
 // conditions are those of the table, without time.

@@ -4,7 +4,7 @@
 // marked as whole only after everything was written, with the number of clicks that it is of,
 // and readers take it only as long as the day has as many. A day to which clicks come late is settled again.
 // Any number of processes may do it at once: each settlement has an id of its own. It refuses to hurry:
-// one thread, one day after the other, the newest first.
+// one thread, a few days after the other, the newest first.
 package settle
 
 import (
@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,16 +28,22 @@ const (
 	maxConns = 2
 	// grace is how long after its end a day is settled: clicks that were on their way come in.
 	grace = time.Hour
-	// dayLimit is for one statement. A day of a hundred million clicks a year takes seconds.
-	dayLimit = 10 * time.Minute
+	// batchClicks bounds the clicks of days that are settled together, when it is more than
+	// one. Clicks are ordered by their link, so that a statement looks at much of a month
+	// however few of its days it is of. A million took 2.2 GiB.
+	batchClicks = 1_000_000
+	// batchLimit is for one statement. A million clicks take seconds.
+	batchLimit = 10 * time.Minute
 	// DetailedFrom is from how many clicks a day a link, a domain or a campaign is written
 	// down by the values of each dimension. A year of one with fewer is some 300,000 clicks,
 	// which are quick to ask.
 	DetailedFrom = 1000
 	// hoursKept is longer than query.HoursKept, so that no question under way misses them.
 	hoursKept = 100
-	// maxMemory is for one statement, in bytes. A guess.
+	// maxMemory is for one statement, in bytes, and spillFrom what its groups may take of it
+	// before they go to disk: a day may have any number of clicks.
 	maxMemory = 4 << 30
+	spillFrom = maxMemory / 2
 	// maxTries bounds what is tried again and again, until the process is started anew.
 	maxTries = 5
 )
@@ -95,20 +102,22 @@ func (s *Settler) Run(ctx context.Context) error {
 }
 
 // Pass settles every day that is over and is not settled, or not any more, each once: a
-// day to which clicks still come waits for the next pass. It asks again before each
-// day, because another process may have been there.
+// day to which clicks still come waits for the next pass. It asks again each
+// time, because another process may have been there.
 func (s *Settler) Pass(ctx context.Context) error {
 	done := map[uint32]bool{}
 	for {
-		day, found, err := s.next(ctx, done)
+		days, err := s.next(ctx, done)
 		if err != nil {
 			return err
 		}
-		if !found {
+		if len(days) == 0 {
 			return s.retire(ctx)
 		}
-		done[day] = true
-		if err := s.settle(ctx, day); err != nil {
+		for _, day := range days {
+			done[day] = true
+		}
+		if err := s.settle(ctx, days); err != nil {
 			return err
 		}
 	}
@@ -123,35 +132,50 @@ func (s *Settler) renew() {
 	s.used = map[uint32]bool{}
 }
 
-// next is the newest day that should be settled and was not done: some workspace has clicks
-// on it, and no settlement of as many.
-func (s *Settler) next(ctx context.Context, done map[uint32]bool) (uint32, bool, error) {
+// next are the newest days that should be settled and were not done: some workspace has
+// clicks on them, and no settlement of as many. They are of one month, as the parts of
+// tables are.
+func (s *Settler) next(ctx context.Context, done map[uint32]bool) ([]uint32, error) {
 	today := uint32(s.Now().Add(-grace).Unix() / secondsOfDay)
 	rows, err := s.conn.Query(ctx, pending, clickhouse.Named("today", today))
 	if err != nil {
-		return 0, false, fmt.Errorf("looking for days to settle: %w", clickhouseconn.WithoutURL(err))
+		return nil, fmt.Errorf("looking for days to settle: %w", clickhouseconn.WithoutURL(err))
 	}
 	defer func() { _ = rows.Close() }() // its errors come from rows.Err
-	var found *attempt
-	for rows.Next() {
+	var (
+		found []uint32
+		tried []attempt
+		sum   uint64
+		alone bool // what was tried before takes nobody with it
+	)
+	for full := false; rows.Next(); {
 		var a attempt
 		if err := rows.Scan(&a.day, &a.clicks); err != nil {
-			return 0, false, fmt.Errorf("looking for days to settle: %w", err)
+			return nil, fmt.Errorf("looking for days to settle: %w", err)
 		}
 		// Clicks that are kept for a shorter time than sums cannot be settled any more.
-		if found == nil && !done[a.day] && s.tries[a] < maxTries {
-			found = &a
+		if full || done[a.day] || s.tries[a] >= maxTries {
+			continue
 		}
+		if len(found) > 0 && (alone || s.tries[a] > 0 || sum+a.clicks > batchClicks || month(a.day) != month(found[0])) {
+			full = true
+			continue
+		}
+		alone = s.tries[a] > 0
+		found, tried, sum = append(found, a.day), append(tried, a), sum+a.clicks
 	}
 	if err := rows.Err(); err != nil {
-		return 0, false, fmt.Errorf("looking for days to settle: %w", clickhouseconn.WithoutURL(err))
+		return nil, fmt.Errorf("looking for days to settle: %w", clickhouseconn.WithoutURL(err))
 	}
-	if found == nil {
-		return 0, false, nil
+	for _, a := range tried {
+		s.tries[a]++
 	}
-	s.tries[*found]++
-	return found.day, true, nil
+	return found, nil
 }
+
+func dateOf(day uint32) time.Time { return time.Unix(int64(day)*secondsOfDay, 0).UTC() }
+
+func month(day uint32) string { return dateOf(day).Format("2006-01") }
 
 // retire removes the hours of dimensions' values of months that nobody asks for them any
 // more and that are settled: they were most of what a click took on disk. A cluster's
@@ -181,22 +205,24 @@ func (s *Settler) retire(ctx context.Context) error {
 	return nil
 }
 
-// settle writes a day's numbers, and then the marks.
-func (s *Settler) settle(ctx context.Context, day uint32) error {
-	if s.used[day] {
+// settle writes the numbers of days, and then the marks.
+func (s *Settler) settle(ctx context.Context, days []uint32) error {
+	if slices.ContainsFunc(days, func(day uint32) bool { return s.used[day] }) {
 		s.renew()
 	}
-	s.used[day] = true
+	for _, day := range days {
+		s.used[day] = true
+	}
 	for _, statement := range []string{totals, values(), marks} {
-		if err := s.exec(ctx, statement, day); err != nil {
-			return fmt.Errorf("settling %s: %w", time.Unix(int64(day)*secondsOfDay, 0).UTC().Format(time.DateOnly), clickhouseconn.WithoutURL(err))
+		if err := s.exec(ctx, statement, days); err != nil {
+			return fmt.Errorf("settling %d days from %s: %w", len(days), dateOf(slices.Min(days)).Format(time.DateOnly), clickhouseconn.WithoutURL(err))
 		}
 	}
 	return nil
 }
 
-func (s *Settler) exec(ctx context.Context, statement string, day uint32) error {
-	ctx, cancel := context.WithTimeout(ctx, dayLimit)
+func (s *Settler) exec(ctx context.Context, statement string, days []uint32) error {
+	ctx, cancel := context.WithTimeout(ctx, batchLimit)
 	defer cancel()
 	return s.conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"max_threads":                   1,
@@ -204,5 +230,8 @@ func (s *Settler) exec(ctx context.Context, statement string, day uint32) error 
 		"max_memory_usage":              maxMemory,
 		"async_insert":                  0,
 		"distributed_foreground_insert": 1, // on a cluster: the numbers are everywhere before the marks
-	})), statement, clickhouse.Named("day", day), clickhouse.Named("settlement", s.id), clickhouse.Named("detailed", uint32(s.DetailedFrom)))
+
+		"max_bytes_before_external_group_by": spillFrom,
+	})), statement, clickhouse.Named("days", days), clickhouse.Named("first", slices.Min(days)), clickhouse.Named("last", slices.Max(days)),
+		clickhouse.Named("settlement", s.id), clickhouse.Named("detailed", uint32(s.DetailedFrom)))
 }

@@ -2,6 +2,7 @@ package settle
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -98,6 +99,33 @@ func TestADayIsSettledWhenItIsOverAndAgainWhenClicksComeLate(t *testing.T) {
 	f.check("ids", "(SELECT uniqExact(settlement) = count() FROM clicks_settled_days WHERE toDayOfMonth(day) = 10)", "1")
 }
 
+// Days of a month are settled together, and one that was tried before alone, so that what
+// is wrong with it keeps no other.
+func TestDaysOfAMonthAreSettledTogether(t *testing.T) {
+	f := newFixture(t)
+	f.today = firstDay.AddDate(0, 0, 60)
+	f.click(0, 1)
+	f.click(2, 1, 2)
+	f.click(5, 3)
+	f.click(25, 4) // in April
+	first := uint32(firstDay.Unix() / secondsOfDay)
+	next := func(done map[uint32]bool, want ...uint32) {
+		t.Helper()
+		if got, err := f.next(t.Context(), done); err != nil || !slices.Equal(got, want) {
+			t.Errorf("next are %v, %v; want %v", got, err, want)
+		}
+	}
+	april := map[uint32]bool{first + 25: true}
+	next(nil, first+25)
+	next(april, first+5, first+2, first)
+	next(april, first+5) // it was not settled
+	f.pass()
+	f.check("settled", marked, "[(4,1),(10,1),(12,2),(15,1)]")
+	f.click(2, 3)
+	f.click(5, 4)
+	next(nil, first+5, first+2) // of other clicks
+}
+
 // What is not whole, or was written twice, is not marked, and several processes do not
 // disturb each other.
 //
@@ -109,7 +137,7 @@ func TestOnlyWholeSettlementsAreMarked(t *testing.T) {
 	run := func(statements ...string) {
 		t.Helper()
 		for _, s := range statements {
-			if err := f.exec(t.Context(), s, day); err != nil {
+			if err := f.exec(t.Context(), s, []uint32{day}); err != nil {
 				t.Fatal(err)
 			}
 		}
