@@ -77,15 +77,17 @@ type knownKey struct {
 }
 
 type asked struct {
-	began time.Time
-	done  chan struct{} // closed when known and err are set
-	known *known
-	err   error
+	began   time.Time
+	done    chan struct{} // closed when known and err are set
+	known   *known
+	err     error
+	renewed bool // it is asked for again
 }
 
 // get returns what was asked for within the last moment, or asks. Whoever asks does so for
-// those who come meanwhile as well, and goes on when nobody waits any more. An error is
-// that of those who waited for it, and of no other.
+// those who come meanwhile as well, and it goes on when nobody waits any more. An error is
+// that of those who waited for it, and of no other. What is half as old as it may get is
+// asked for again behind the back of whoever finds it so.
 func (l *lately) get(ctx context.Context, key knownKey, ask func(ctx context.Context) (*known, error)) (*known, error) {
 	l.mu.Lock()
 	now := time.Now()
@@ -95,20 +97,13 @@ func (l *lately) get(ctx context.Context, key knownKey, ask func(ctx context.Con
 		}
 	}
 	a := l.asked[key]
-	if a == nil {
-		a = &asked{began: now, done: make(chan struct{})}
+	switch {
+	case a == nil:
+		a = l.begin(ctx, key, now, ask)
 		l.asked[key] = a
-		l.running.Go(func() { // it ends within queryTimeout
-			defer close(a.done)
-			a.known, a.err = ask(context.WithoutCancel(ctx))
-			if a.err != nil {
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				if l.asked[key] == a {
-					delete(l.asked, key)
-				}
-			}
-		})
+	case now.Sub(a.began) >= l.life/2 && !a.renewed:
+		a.renewed = true
+		l.begin(ctx, key, now, ask)
 	}
 	l.mu.Unlock()
 	select {
@@ -117,6 +112,24 @@ func (l *lately) get(ctx context.Context, key knownKey, ask func(ctx context.Con
 	case <-ctx.Done():
 		return nil, translate(ctx.Err())
 	}
+}
+
+// begin asks. It ends within queryTimeout.
+func (l *lately) begin(ctx context.Context, key knownKey, now time.Time, ask func(ctx context.Context) (*known, error)) *asked {
+	a := &asked{began: now, done: make(chan struct{})}
+	l.running.Go(func() {
+		defer close(a.done)
+		a.known, a.err = ask(context.WithoutCancel(ctx))
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		switch {
+		case a.err == nil:
+			l.asked[key] = a
+		case l.asked[key] == a:
+			delete(l.asked, key)
+		}
+	})
+	return a
 }
 
 // writeKnown selects the days that have clicks, with the settlement that is of as many.
