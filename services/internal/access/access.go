@@ -35,10 +35,13 @@ var (
 	ErrUnavailable     = errors.New("tokens cannot be checked right now")
 	// ErrNotMember: there is no such workspace, or the session's user is no member of it.
 	ErrNotMember = errors.New("no such workspace of this user")
-	// ErrWrongCredentials: no other account of the session's email has the password.
-	ErrWrongCredentials = errors.New("no other account has this password")
-	// ErrUnfitPassword: the new password is too short, too long, or no new one.
+	// ErrWrongCredentials: no other account of the session's email has the password or,
+	// where it is changed, the session's own has another.
+	ErrWrongCredentials = errors.New("no such account has this password")
+	// ErrUnfitPassword: the new password is too short, too long, or one that others know.
 	ErrUnfitPassword = errors.New("the new password cannot be one")
+	// ErrSamePassword: the new password is the one that it should replace.
+	ErrSamePassword = errors.New("the new password is the current one")
 )
 
 // Identity is who a token belongs to.

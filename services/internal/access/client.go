@@ -121,6 +121,18 @@ func (c *Client) Join(ctx context.Context, token, password, fresh string) (strin
 	return answer.GetToken(), time.Duration(answer.GetExpiresInSeconds()) * time.Second, nil
 }
 
+// ChangePassword gives a session's user another password, and returns the session's new
+// token and how long it lasts. It returns ErrWrongCredentials when the current password is
+// another, ErrUnfitPassword or ErrSamePassword.
+func (c *Client) ChangePassword(ctx context.Context, token, password, fresh string) (string, time.Duration, error) {
+	c.cache.forget(token)
+	answer, err := c.rpc.ChangePassword(ctx, &accessv1.ChangePasswordRequest{Token: token, Password: password, NewPassword: fresh})
+	if err != nil {
+		return "", 0, translate(err)
+	}
+	return answer.GetToken(), time.Duration(answer.GetExpiresInSeconds()) * time.Second, nil
+}
+
 func translate(err error) error {
 	switch connect.CodeOf(err) { //nolint:exhaustive // every other code means that nobody could say
 	case connect.CodeUnauthenticated:
@@ -131,6 +143,8 @@ func translate(err error) error {
 		return ErrWrongCredentials
 	case connect.CodeInvalidArgument:
 		return ErrUnfitPassword
+	case connect.CodeFailedPrecondition:
+		return ErrSamePassword
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

@@ -122,6 +122,7 @@ func TestEachPathReachesWhatAnswersIt(t *testing.T) {
 	check("/v1/utm-templates/0190", 200, "links /v1/utm-templates/0190")
 	check("/session/workspace", 405, `"code":"method_not_allowed"`)
 	check("/session/join", 405, `"code":"method_not_allowed"`)
+	check("/session/password", 405, `"code":"method_not_allowed"`)
 	check("/v1/webhooks", 200, "webhooks /v1/webhooks")
 	check("/v1/webhooks/0190/deliveries", 200, "webhooks /v1/webhooks/0190/deliveries")
 	check("/v1/events", 200, "webhooks /v1/events")

@@ -125,6 +125,7 @@ func newHandler(ctx context.Context, s settings, limiter *ratelimit.Limiter, reg
 	mux.Handle("/session", sessions)
 	mux.HandleFunc("/session/workspace", sessions.Switch)
 	mux.HandleFunc("/session/join", sessions.Join)
+	mux.HandleFunc("/session/password", sessions.Password)
 	mux.HandleFunc("GET /openapi.json", docs.ServeJSON)
 	mux.Handle("GET /docs", page)
 	mux.HandleFunc("GET /docs/page.css", page.ServeStyle)

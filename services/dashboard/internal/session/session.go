@@ -51,6 +51,7 @@ type accounts interface {
 	Workspaces(ctx context.Context, token string) ([]access.Workspace, error)
 	Switch(ctx context.Context, token string, workspace uuid.UUID) (string, time.Duration, error)
 	Join(ctx context.Context, token, password, fresh string) (string, time.Duration, error)
+	ChangePassword(ctx context.Context, token, password, fresh string) (string, time.Duration, error)
 }
 
 // Settings say where the dashboard stands.

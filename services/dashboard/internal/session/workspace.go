@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/linkstream/linkstream/services/internal/access"
 	"github.com/linkstream/linkstream/services/internal/httpapi"
-	"github.com/linkstream/linkstream/services/internal/ratelimit/httplimit"
 )
 
 // workspace is one that whoever is logged in is a member of.
@@ -48,38 +46,15 @@ func (h *Handler) Switch(w http.ResponseWriter, r *http.Request) {
 // account of the session's and of those that have its email and the password. Guesses
 // count as failed logins do.
 func (h *Handler) Join(w http.ResponseWriter, r *http.Request) {
-	ctx := r.Context()
-	var form struct {
-		Password    string `json:"password"`
-		NewPassword string `json:"new_password"`
-	}
-	token, ok := h.change(w, r, &form, `{"password": ..., "new_password": ...}`)
-	if !ok {
-		return
-	}
-	if p := missing(field{"password", form.Password}, field{"new_password", form.NewPassword}); p != nil {
-		httpapi.Write(ctx, w, p)
-		return
-	}
-	id, err := h.accounts.Authenticate(ctx, token)
-	if err != nil {
-		h.refuse(w, r, err)
-		return
-	}
-	address := httplimit.Address(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), h.settings.TrustedProxies)
-	email := strings.ToLower(id.Email)
-	if h.tooMany(w, r, h.addresses, address, perAddress()) || h.tooMany(w, r, h.emails, email, perAccount()) {
-		return
-	}
-	fresh, left, err := h.accounts.Join(ctx, token, form.Password, form.NewPassword)
-	if !errors.Is(err, access.ErrWrongCredentials) {
-		h.giveBack(r, address, email)
-	}
-	if err != nil {
-		h.refuse(w, r, err)
-		return
-	}
-	h.moved(w, r, fresh, left)
+	h.chooses(w, r, h.accounts.Join, func(err error) *httpapi.Problem {
+		switch {
+		case errors.Is(err, access.ErrWrongCredentials):
+			return httpapi.NewProblem(http.StatusForbidden, "wrong_credentials", "No other workspace knows you by this password.")
+		case errors.Is(err, access.ErrUnfitPassword):
+			return unfit("a new password of 8 to 1,024 bytes is needed, another than the one that you were given")
+		}
+		return nil
+	})
 }
 
 // change reads a request that changes the session, or answers why it may not.
@@ -127,12 +102,6 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		httpapi.Write(ctx, w, unauthenticated())
 	case errors.Is(err, access.ErrNotMember):
 		httpapi.Write(ctx, w, noWorkspace())
-	case errors.Is(err, access.ErrWrongCredentials):
-		httpapi.Write(ctx, w, httpapi.NewProblem(http.StatusForbidden, "wrong_credentials", "No other workspace knows you by this password."))
-	case errors.Is(err, access.ErrUnfitPassword):
-		httpapi.Write(ctx, w, httpapi.Invalid(httpapi.FieldError{
-			Field: "new_password", Code: "invalid", Detail: "a new password of 8 to 1,024 bytes is needed, another than the one that you were given",
-		}))
 	default:
 		h.unavailable(w, r, err)
 	}

@@ -88,6 +88,7 @@ func (w *world) post(t *testing.T, path, body, given string, header map[string]s
 	mux := http.NewServeMux()
 	mux.HandleFunc("/session/workspace", w.handler.Switch)
 	mux.HandleFunc("/session/join", w.handler.Join)
+	mux.HandleFunc("/session/password", w.handler.Password)
 	return do(t, mux, http.MethodPost, path, body, all)
 }
 
@@ -142,7 +143,11 @@ func TestChangesOfASessionThatAreRefused(t *testing.T) {
 	check("guess", join, `{"password":"guess","new_password":"long enough"}`, token, nil, 403, `"wrong_credentials"`)
 	check("weak", join, `{"password":"handed over","new_password":"short"}`, token, nil, 422, `"field":"new_password"`)
 	check("nothing typed", join, `{"password":"","new_password":""}`, token, nil, 422, `"field":"password"`)
-	for path, body := range map[string]string{move: to, join: words} {
+	check("own guess", change, `{"password":"guess","new_password":"long enough"}`, token, nil, 403, `"errors":[{"field":"password"`)
+	check("own weak", change, `{"password":"`+password+`","new_password":"short"}`, token, nil, 422, `8 to 1,024 bytes`)
+	check("own again", change, `{"password":"`+password+`","new_password":"`+password+`"}`, token, nil, 422, `this is your current password`)
+	check("own without a new one", change, `{"password":"`+password+`","new_password":""}`, token, nil, 422, `"field":"new_password"`)
+	for path, body := range map[string]string{move: to, join: words, change: words} {
 		check("nobody", path, body, "", nil, 401, `"unauthenticated"`)
 		check("who is over", path, body, "ls_ses_other", nil, 401, `"unauthenticated"`)
 		check("foreign page", path, body, token, map[string]string{"Sec-Fetch-Site": "cross-site"}, 403, `"cross_origin"`)
@@ -151,13 +156,14 @@ func TestChangesOfASessionThatAreRefused(t *testing.T) {
 		check("broken", path, `{`, token, nil, 400, `"malformed"`)
 		check("unknown field", path, `{"role":"owner"}`, token, nil, 400, `"malformed"`)
 	}
-	for _, handler := range []http.HandlerFunc{w.handler.Switch, w.handler.Join} {
+	for _, handler := range []http.HandlerFunc{w.handler.Switch, w.handler.Join, w.handler.Password} {
 		if got := do(t, handler, http.MethodPut, move, to, nil); got.StatusCode != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "POST" {
 			t.Errorf("PUT gives %d", got.StatusCode)
 		}
 	}
 	w.service.Close()
 	check("links away", move, to, token, nil, 503, `"unavailable"`)
+	check("links away, password", change, words, token, nil, 503, `"unavailable"`)
 }
 
 func TestGuessesOfWhoIsLoggedInCountAsFailedLogins(t *testing.T) {

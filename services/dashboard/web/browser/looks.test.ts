@@ -41,6 +41,7 @@ const pages = (): [string, string][] => [
   ["members", "/settings/members"],
   ["webhooks", "/settings/webhooks"],
   ["appearance", "/settings/appearance"],
+  ["password", "/settings/password"],
 ];
 
 for (const theme of ["light", "dark"] as const) {
@@ -123,6 +124,10 @@ for (const theme of ["light", "dark"] as const) {
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Details" }).first().click();
       await look("details");
+      await page.goto(`${stack.url}/settings/password`);
+      await page.getByRole("button", { name: "Change password" }).click();
+      await page.getByRole("alert").first().waitFor();
+      await look("password-wrong");
       expect(found).toEqual([]);
       expect(complaints).toEqual([]);
       await context.close();

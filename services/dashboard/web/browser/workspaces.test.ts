@@ -9,7 +9,7 @@ import { stack } from "./stack.ts";
 // One person in several workspaces: those of the operator, and one that somebody else
 // added them to.
 
-// Guards I94, I95.
+// Guards I94, I95, I100.
 
 const run = Date.now().toString(36);
 const email = `ada-${run}@example.com`;
@@ -180,6 +180,48 @@ it("joins a workspace that somebody else added one to", async () => {
   expect(await page.getByRole("menuitemradio").count()).toBe(3);
   await page.keyboard.press("Escape");
   await settled(page);
+});
+
+it("changes the password, which logs every other session out", async () => {
+  const [old, fresh] = [`only mine ${run}`, `newer ${run}`];
+  const other = await open(browser);
+  await enter(other.page, email, old);
+  await page.getByRole("button", { name: "Account" }).click();
+  await page.getByRole("menuitem", { name: "Your password" }).click();
+  const field = (name: string) => page.getByLabel(name, { exact: true });
+  // What is wrong is where one types on.
+  const leadsTo = (name: string) =>
+    page.waitForFunction((n) => document.activeElement?.getAttribute("name") === n, name);
+  await field("Current password").fill("a guess");
+  await field("New password").fill(fresh);
+  await field("New password").press("Enter");
+  await page.getByRole("alert").getByText("Enter the new password again.").waitFor();
+  await leadsTo("repeat");
+  await page.keyboard.type(fresh);
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("This is not your current password").waitFor();
+  await leadsTo("current");
+  const ring = await field("Current password").evaluate((input) => getComputedStyle(input).outlineStyle);
+  expect(ring).toBe("solid"); // or nobody sees where that is
+  expect(await axe(page)).toEqual([]);
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type(old);
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").getByText("Your other sessions were logged out.").waitFor();
+  expect(await axe(page)).toEqual([]);
+
+  // This one goes on, in the workspace that it was in; the other is over.
+  await page.goto(`${stack.url}/`);
+  await switcher(page, `Agency ${run}`).waitFor();
+  await other.page.goto(`${stack.url}/`);
+  await other.page.getByRole("heading", { name: "Log in to linkstream" }).waitFor();
+  await other.page.getByLabel("Email").fill(email);
+  await other.page.getByLabel("Password").fill(old);
+  await other.page.getByRole("button", { name: "Log in" }).click();
+  await other.page.getByText("Email and password do not match.").waitFor();
+  await enter(other.page, email, fresh);
+  await switcher(other.page, `Agency ${run}`).waitFor();
+  await other.context.close();
 });
 
 it("has seen nothing that the page must not do", () => {

@@ -154,6 +154,11 @@ const settingsRoutes = [
     path: "/appearance",
     component: lazyRouteComponent(() => import("./settings/AppearancePage"), "AppearancePage"),
   }),
+  createRoute({
+    getParentRoute: () => settingsRoute,
+    path: "/password",
+    component: lazyRouteComponent(() => import("./settings/PasswordPage"), "PasswordPage"),
+  }),
 ] as const;
 
 export function createAppRouter(client: QueryClient) {

@@ -719,6 +719,122 @@ func (x *JoinWorkspacesResponse) GetExpiresInSeconds() int64 {
 	return 0
 }
 
+type ChangePasswordRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session's token so far.
+	Token string `protobuf:"bytes,1,opt,name=token" json:"token,omitempty"`
+	// The current password.
+	Password      string `protobuf:"bytes,2,opt,name=password" json:"password,omitempty"`
+	NewPassword   string `protobuf:"bytes,3,opt,name=new_password,json=newPassword" json:"new_password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangePasswordRequest) Reset() {
+	*x = ChangePasswordRequest{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangePasswordRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangePasswordRequest) ProtoMessage() {}
+
+func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
+func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ChangePasswordRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *ChangePasswordRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+func (x *ChangePasswordRequest) GetNewPassword() string {
+	if x != nil {
+		return x.NewPassword
+	}
+	return ""
+}
+
+type ChangePasswordResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session's token from now on.
+	Token string `protobuf:"bytes,1,opt,name=token" json:"token,omitempty"`
+	// Seconds until the session ends: a change makes it no longer.
+	ExpiresInSeconds int64 `protobuf:"varint,2,opt,name=expires_in_seconds,json=expiresInSeconds" json:"expires_in_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ChangePasswordResponse) Reset() {
+	*x = ChangePasswordResponse{}
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangePasswordResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangePasswordResponse) ProtoMessage() {}
+
+func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkstream_access_v1_access_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
+func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
+	return file_linkstream_access_v1_access_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ChangePasswordResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *ChangePasswordResponse) GetExpiresInSeconds() int64 {
+	if x != nil {
+		return x.ExpiresInSeconds
+	}
+	return 0
+}
+
 var File_linkstream_access_v1_access_proto protoreflect.FileDescriptor
 
 const file_linkstream_access_v1_access_proto_rawDesc = "" +
@@ -765,14 +881,22 @@ const file_linkstream_access_v1_access_proto_rawDesc = "" +
 	"\fnew_password\x18\x03 \x01(\tR\vnewPassword\"\\\n" +
 	"\x16JoinWorkspacesResponse\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12,\n" +
-	"\x12expires_in_seconds\x18\x02 \x01(\x03R\x10expiresInSeconds2\xe7\x04\n" +
+	"\x12expires_in_seconds\x18\x02 \x01(\x03R\x10expiresInSeconds\"l\n" +
+	"\x15ChangePasswordRequest\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
+	"\bpassword\x18\x02 \x01(\tR\bpassword\x12!\n" +
+	"\fnew_password\x18\x03 \x01(\tR\vnewPassword\"\\\n" +
+	"\x16ChangePasswordResponse\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12,\n" +
+	"\x12expires_in_seconds\x18\x02 \x01(\x03R\x10expiresInSeconds2\xd4\x05\n" +
 	"\rAccessService\x12e\n" +
 	"\fAuthenticate\x12).linkstream.access.v1.AuthenticateRequest\x1a*.linkstream.access.v1.AuthenticateResponse\x12P\n" +
 	"\x05LogIn\x12\".linkstream.access.v1.LogInRequest\x1a#.linkstream.access.v1.LogInResponse\x12S\n" +
 	"\x06LogOut\x12#.linkstream.access.v1.LogOutRequest\x1a$.linkstream.access.v1.LogOutResponse\x12k\n" +
 	"\x0eListWorkspaces\x12+.linkstream.access.v1.ListWorkspacesRequest\x1a,.linkstream.access.v1.ListWorkspacesResponse\x12n\n" +
 	"\x0fSwitchWorkspace\x12,.linkstream.access.v1.SwitchWorkspaceRequest\x1a-.linkstream.access.v1.SwitchWorkspaceResponse\x12k\n" +
-	"\x0eJoinWorkspaces\x12+.linkstream.access.v1.JoinWorkspacesRequest\x1a,.linkstream.access.v1.JoinWorkspacesResponseBOZHgithub.com/linkstream/linkstream/services/internal/rpc/accessv1;accessv1\x92\x03\x02\b\x02b\beditionsp\xe8\a"
+	"\x0eJoinWorkspaces\x12+.linkstream.access.v1.JoinWorkspacesRequest\x1a,.linkstream.access.v1.JoinWorkspacesResponse\x12k\n" +
+	"\x0eChangePassword\x12+.linkstream.access.v1.ChangePasswordRequest\x1a,.linkstream.access.v1.ChangePasswordResponseBOZHgithub.com/linkstream/linkstream/services/internal/rpc/accessv1;accessv1\x92\x03\x02\b\x02b\beditionsp\xe8\a"
 
 var (
 	file_linkstream_access_v1_access_proto_rawDescOnce sync.Once
@@ -786,7 +910,7 @@ func file_linkstream_access_v1_access_proto_rawDescGZIP() []byte {
 	return file_linkstream_access_v1_access_proto_rawDescData
 }
 
-var file_linkstream_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_linkstream_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_linkstream_access_v1_access_proto_goTypes = []any{
 	(*AuthenticateRequest)(nil),     // 0: linkstream.access.v1.AuthenticateRequest
 	(*AuthenticateResponse)(nil),    // 1: linkstream.access.v1.AuthenticateResponse
@@ -801,6 +925,8 @@ var file_linkstream_access_v1_access_proto_goTypes = []any{
 	(*SwitchWorkspaceResponse)(nil), // 10: linkstream.access.v1.SwitchWorkspaceResponse
 	(*JoinWorkspacesRequest)(nil),   // 11: linkstream.access.v1.JoinWorkspacesRequest
 	(*JoinWorkspacesResponse)(nil),  // 12: linkstream.access.v1.JoinWorkspacesResponse
+	(*ChangePasswordRequest)(nil),   // 13: linkstream.access.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),  // 14: linkstream.access.v1.ChangePasswordResponse
 }
 var file_linkstream_access_v1_access_proto_depIdxs = []int32{
 	8,  // 0: linkstream.access.v1.ListWorkspacesResponse.workspaces:type_name -> linkstream.access.v1.Workspace
@@ -810,14 +936,16 @@ var file_linkstream_access_v1_access_proto_depIdxs = []int32{
 	6,  // 4: linkstream.access.v1.AccessService.ListWorkspaces:input_type -> linkstream.access.v1.ListWorkspacesRequest
 	9,  // 5: linkstream.access.v1.AccessService.SwitchWorkspace:input_type -> linkstream.access.v1.SwitchWorkspaceRequest
 	11, // 6: linkstream.access.v1.AccessService.JoinWorkspaces:input_type -> linkstream.access.v1.JoinWorkspacesRequest
-	1,  // 7: linkstream.access.v1.AccessService.Authenticate:output_type -> linkstream.access.v1.AuthenticateResponse
-	3,  // 8: linkstream.access.v1.AccessService.LogIn:output_type -> linkstream.access.v1.LogInResponse
-	5,  // 9: linkstream.access.v1.AccessService.LogOut:output_type -> linkstream.access.v1.LogOutResponse
-	7,  // 10: linkstream.access.v1.AccessService.ListWorkspaces:output_type -> linkstream.access.v1.ListWorkspacesResponse
-	10, // 11: linkstream.access.v1.AccessService.SwitchWorkspace:output_type -> linkstream.access.v1.SwitchWorkspaceResponse
-	12, // 12: linkstream.access.v1.AccessService.JoinWorkspaces:output_type -> linkstream.access.v1.JoinWorkspacesResponse
-	7,  // [7:13] is the sub-list for method output_type
-	1,  // [1:7] is the sub-list for method input_type
+	13, // 7: linkstream.access.v1.AccessService.ChangePassword:input_type -> linkstream.access.v1.ChangePasswordRequest
+	1,  // 8: linkstream.access.v1.AccessService.Authenticate:output_type -> linkstream.access.v1.AuthenticateResponse
+	3,  // 9: linkstream.access.v1.AccessService.LogIn:output_type -> linkstream.access.v1.LogInResponse
+	5,  // 10: linkstream.access.v1.AccessService.LogOut:output_type -> linkstream.access.v1.LogOutResponse
+	7,  // 11: linkstream.access.v1.AccessService.ListWorkspaces:output_type -> linkstream.access.v1.ListWorkspacesResponse
+	10, // 12: linkstream.access.v1.AccessService.SwitchWorkspace:output_type -> linkstream.access.v1.SwitchWorkspaceResponse
+	12, // 13: linkstream.access.v1.AccessService.JoinWorkspaces:output_type -> linkstream.access.v1.JoinWorkspacesResponse
+	14, // 14: linkstream.access.v1.AccessService.ChangePassword:output_type -> linkstream.access.v1.ChangePasswordResponse
+	8,  // [8:15] is the sub-list for method output_type
+	1,  // [1:8] is the sub-list for method input_type
 	1,  // [1:1] is the sub-list for extension type_name
 	1,  // [1:1] is the sub-list for extension extendee
 	0,  // [0:1] is the sub-list for field type_name
@@ -834,7 +962,7 @@ func file_linkstream_access_v1_access_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkstream_access_v1_access_proto_rawDesc), len(file_linkstream_access_v1_access_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -92,14 +92,15 @@ type store interface {
 	// member of the workspace.
 	FindSession(ctx context.Context, hashes [][]byte, now time.Time) (Session, error)
 	// Users returns the accounts with the email that are a member of some workspace: each
-	// workspace may have made one. Those whose password no workspace made come first, then
-	// the oldest.
+	// workspace may have made one. The operator's come first, then those whose person chose
+	// the password, then the oldest.
 	Users(ctx context.Context, email string) ([]User, error)
 	// StartSession also forgets sessions that are over. It returns ErrNotFound when the
 	// user is gone or has another password by now.
 	StartSession(ctx context.Context, hash []byte, u User, now, expires time.Time) error
 	EndSession(ctx context.Context, hashes [][]byte) error
 	workspaceStore
+	passwordStore
 }
 
 // Accounts checks tokens and passwords. It is safe for concurrent use.

@@ -94,6 +94,15 @@ func (s *Service) JoinWorkspaces(ctx context.Context, req *accessv1.JoinWorkspac
 	return &accessv1.JoinWorkspacesResponse{Token: token, ExpiresInSeconds: int64(left.Seconds())}, nil
 }
 
+// ChangePassword gives a session's user another password.
+func (s *Service) ChangePassword(ctx context.Context, req *accessv1.ChangePasswordRequest) (*accessv1.ChangePasswordResponse, error) {
+	token, left, err := s.accounts.ChangePassword(ctx, req.GetToken(), req.GetPassword(), req.GetNewPassword())
+	if err != nil {
+		return nil, s.rpcError(ctx, err)
+	}
+	return &accessv1.ChangePasswordResponse{Token: token, ExpiresInSeconds: int64(left.Seconds())}, nil
+}
+
 // rpcError tells the caller what it may know; the rest goes to the log.
 func (s *Service) rpcError(ctx context.Context, err error) error {
 	var wrong WrongError
@@ -104,6 +113,8 @@ func (s *Service) rpcError(ctx context.Context, err error) error {
 		return connect.NewError(connect.CodeNotFound, access.ErrNotMember.Error())
 	case errors.Is(err, access.ErrWrongCredentials):
 		return connect.NewError(connect.CodePermissionDenied, access.ErrWrongCredentials.Error())
+	case errors.Is(err, access.ErrSamePassword):
+		return connect.NewError(connect.CodeFailedPrecondition, access.ErrSamePassword.Error())
 	case errors.As(err, &wrong):
 		return connect.NewError(connect.CodeInvalidArgument, wrong[0].Detail)
 	}

@@ -16,18 +16,24 @@ import (
 	"github.com/linkstream/linkstream/services/links/internal/account"
 )
 
-// Guards I94.
-func TestNobodyRemembersTheOldWorkspaceOfASessionThatMoved(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	second := w.workspace(t, "second", ownersEmail)
+// client asks the accounts over RPC, as another service does.
+func (w *world) client(t *testing.T) *access.Client {
+	t.Helper()
 	rpc := connect.NewServer()
 	accessv1connect.RegisterAccessServiceHandler(rpc, account.NewService(w.accounts, slog.New(slog.DiscardHandler)))
 	mux := http.NewServeMux()
 	connecthttp.Mount(mux, rpc)
 	server := httptest.NewServer(mux)
-	defer server.Close()
-	dashboard, analytics := access.NewClient(server.URL), access.NewClient(server.URL)
+	t.Cleanup(server.Close)
+	return access.NewClient(server.URL)
+}
+
+// Guards I94.
+func TestNobodyRemembersTheOldWorkspaceOfASessionThatMoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	second := w.workspace(t, "second", ownersEmail)
+	dashboard, analytics := w.client(t), w.client(t)
 
 	token, _, err := dashboard.LogIn(t.Context(), ownersEmail, w.made.Password)
 	if err != nil {
@@ -70,4 +76,37 @@ func TestNobodyRemembersTheOldWorkspaceOfASessionThatMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	at(analytics, joined, foreign.WorkspaceID)
+}
+
+// Guards I100.
+func TestAChangeOfAPasswordOverRPC(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dashboard, analytics := w.client(t), w.client(t)
+	token, _, err := dashboard.LogIn(t.Context(), ownersEmail, w.made.Password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*access.Client{dashboard, analytics} {
+		if _, err := c.Authenticate(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(given, fresh string, want error) {
+		t.Helper()
+		if next, _, err := dashboard.ChangePassword(t.Context(), token, given, fresh); !errors.Is(err, want) || next != "" {
+			t.Errorf("%q, %v, want %v", next, err, want)
+		}
+	}
+	refused("guess", chosen, access.ErrWrongCredentials)
+	refused(w.made.Password, "short", access.ErrUnfitPassword)
+	refused(w.made.Password, w.made.Password, access.ErrSamePassword)
+	next, left, err := dashboard.ChangePassword(t.Context(), token, w.made.Password, chosen)
+	if err != nil || left <= 0 || left > account.SessionLifetime {
+		t.Fatalf("%v, %v", left, err)
+	}
+	refused(chosen, "and another one", access.ErrUnauthenticated) // the old token is over
+	if id, err := analytics.Authenticate(t.Context(), next); err != nil || id.WorkspaceID != w.made.WorkspaceID {
+		t.Errorf("got %+v, %v", id, err)
+	}
 }

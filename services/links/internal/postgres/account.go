@@ -53,16 +53,18 @@ func (s *Store) FindSession(ctx context.Context, hashes [][]byte, now time.Time)
 // maxAccounts bounds how many accounts one email is compared with.
 const maxAccounts = 100
 
-// Users returns the accounts with the email, those first whose password no workspace made,
-// then the oldest; each with the workspace that opens: the one opened last, else the
+// Users returns the accounts with the email, the operator's first, then those whose person
+// chose the password, then the oldest; each with the workspace that opens: the one opened last, else the
 // oldest.
 func (s *Store) Users(ctx context.Context, email string) ([]account.User, error) {
+	// Before all those of the operator: whoever made an account for somebody else's email can
+	// log in to it and choose a password, too.
 	rows, err := s.pool.Query(ctx, `SELECT u.id, u.password_hash, o.workspace_id
 		FROM users u
 		CROSS JOIN LATERAL (SELECT m.workspace_id FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
 			WHERE m.user_id = u.id ORDER BY m.opened_at DESC NULLS LAST, w.created_at, w.id LIMIT 1) o
 		WHERE u.email = $1
-		ORDER BY (u.bootstrapped OR u.claimed_at IS NOT NULL) DESC, u.created_at, u.id LIMIT $2`, email, maxAccounts)
+		ORDER BY u.bootstrapped DESC, (u.claimed_at IS NOT NULL) DESC, u.created_at, u.id LIMIT $2`, email, maxAccounts)
 	if err != nil {
 		return nil, fmt.Errorf("reading accounts: %w", err)
 	}

@@ -8,6 +8,8 @@ export const switchWorkspace = (workspace_id: string) =>
   call<Who>("POST", "/session/workspace", { body: { workspace_id } });
 export const joinWorkspaces = (password: string, new_password: string) =>
   call<Who>("POST", "/session/join", { body: { password, new_password } });
+export const changePassword = (password: string, new_password: string) =>
+  call<Who>("POST", "/session/password", { body: { password, new_password } });
 export const logOut = () => call<void>("DELETE", "/session");
 
 export const sessionQuery = queryOptions({

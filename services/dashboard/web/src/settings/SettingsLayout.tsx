@@ -8,6 +8,7 @@ const pages = [
   { to: "/settings/members", label: texts.settings.members },
   { to: "/settings/webhooks", label: texts.settings.webhooks },
   { to: "/settings/appearance", label: texts.settings.appearance },
+  { to: "/settings/password", label: texts.settings.password },
 ] as const;
 
 /** The frame of all settings. */

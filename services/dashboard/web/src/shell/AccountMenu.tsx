@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
-import { BookOpen, Keyboard, LogOut, Monitor, Moon, Sun } from "lucide-react";
+import { BookOpen, Keyboard, KeyRound, LogOut, Monitor, Moon, Sun } from "lucide-react";
 import { logOut, sessionQuery } from "../api/session";
 import { texts } from "../texts";
 import { Menu } from "../ui/Menu";
@@ -57,7 +57,13 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }) {
         })),
         { label: texts.shortcuts.heading, icon: Keyboard, onSelect: onHelp, apart: true, detail: "?" },
         { label: texts.nav.apiDocs, icon: BookOpen, href: "/docs" },
-        { label: texts.session.logOut, icon: LogOut, onSelect: () => leave.mutate(), apart: true },
+        {
+          label: texts.password.heading,
+          icon: KeyRound,
+          onSelect: () => router.navigate({ to: "/settings/password" }),
+          apart: true,
+        },
+        { label: texts.session.logOut, icon: LogOut, onSelect: () => leave.mutate() },
       ]}
     />
   );

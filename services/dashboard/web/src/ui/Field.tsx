@@ -2,7 +2,7 @@ import { type InputHTMLAttributes, type ReactNode, useId } from "react";
 import { texts } from "../texts";
 
 export const inputClass =
-  "w-full min-w-0 rounded-lg border bg-panel px-3 outline-none transition-colors focus-visible:outline-2 focus-visible:outline-accent focus-visible:outline-offset-0 disabled:bg-sunken disabled:text-quiet";
+  "w-full min-w-0 rounded-lg border bg-panel px-3 transition-colors focus-visible:outline-offset-0 disabled:bg-sunken disabled:text-quiet";
 
 /** What a control inside a labelled place needs to know. */
 export interface Control {

@@ -39,6 +39,9 @@ const (
 	// AccessServiceJoinWorkspacesProcedure is the procedure name of the AccessService's JoinWorkspaces
 	// RPC.
 	AccessServiceJoinWorkspacesProcedure = "/linkstream.access.v1.AccessService/JoinWorkspaces"
+	// AccessServiceChangePasswordProcedure is the procedure name of the AccessService's ChangePassword
+	// RPC.
+	AccessServiceChangePasswordProcedure = "/linkstream.access.v1.AccessService/ChangePassword"
 )
 
 var (
@@ -84,6 +87,13 @@ var (
 			Procedure:  AccessServiceJoinWorkspacesProcedure,
 		}
 	})
+	accessServiceChangePasswordSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     accessv1.File_linkstream_access_v1_access_proto.Services().ByName("AccessService").Methods().ByName("ChangePassword"),
+			Procedure:  AccessServiceChangePasswordProcedure,
+		}
+	})
 )
 
 // AccessServiceClient is a client for the linkstream.access.v1.AccessService service.
@@ -106,6 +116,11 @@ type AccessServiceClient interface {
 	// have the given password, and opens one of their workspaces. Code permission_denied
 	// when no other account has it, invalid_argument when the new password is unfit.
 	JoinWorkspaces(context.Context, *accessv1.JoinWorkspacesRequest) (*accessv1.JoinWorkspacesResponse, error)
+	// ChangePassword gives the session's user another password and ends all their sessions
+	// but this one, which goes on under a new token. Code permission_denied when the
+	// password is not the current one, invalid_argument when the new one is unfit,
+	// failed_precondition when it is no new one.
+	ChangePassword(context.Context, *accessv1.ChangePasswordRequest) (*accessv1.ChangePasswordResponse, error)
 }
 
 // NewAccessServiceClient constructs a client for the linkstream.access.v1.AccessService service.
@@ -134,6 +149,11 @@ type AccessServiceHandler interface {
 	// have the given password, and opens one of their workspaces. Code permission_denied
 	// when no other account has it, invalid_argument when the new password is unfit.
 	JoinWorkspaces(context.Context, *accessv1.JoinWorkspacesRequest) (*accessv1.JoinWorkspacesResponse, error)
+	// ChangePassword gives the session's user another password and ends all their sessions
+	// but this one, which goes on under a new token. Code permission_denied when the
+	// password is not the current one, invalid_argument when the new one is unfit,
+	// failed_precondition when it is no new one.
+	ChangePassword(context.Context, *accessv1.ChangePasswordRequest) (*accessv1.ChangePasswordResponse, error)
 }
 
 // RegisterAccessServiceHandler registers svc as the linkstream.access.v1.AccessService
@@ -147,6 +167,7 @@ func RegisterAccessServiceHandler(server *connect.Server, svc AccessServiceHandl
 		connect.Method{Spec: accessServiceListWorkspacesSpec(), Handler: adapter.listWorkspaces},
 		connect.Method{Spec: accessServiceSwitchWorkspaceSpec(), Handler: adapter.switchWorkspace},
 		connect.Method{Spec: accessServiceJoinWorkspacesSpec(), Handler: adapter.joinWorkspaces},
+		connect.Method{Spec: accessServiceChangePasswordSpec(), Handler: adapter.changePassword},
 	)
 }
 
@@ -175,6 +196,10 @@ func (UnimplementedAccessServiceHandler) SwitchWorkspace(context.Context, *acces
 
 func (UnimplementedAccessServiceHandler) JoinWorkspaces(context.Context, *accessv1.JoinWorkspacesRequest) (*accessv1.JoinWorkspacesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.access.v1.AccessService.JoinWorkspaces is not implemented")
+}
+
+func (UnimplementedAccessServiceHandler) ChangePassword(context.Context, *accessv1.ChangePasswordRequest) (*accessv1.ChangePasswordResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "linkstream.access.v1.AccessService.ChangePassword is not implemented")
 }
 
 type accessServiceClient struct {
@@ -224,6 +249,14 @@ func (c *accessServiceClient) SwitchWorkspace(ctx context.Context, req *accessv1
 func (c *accessServiceClient) JoinWorkspaces(ctx context.Context, req *accessv1.JoinWorkspacesRequest) (*accessv1.JoinWorkspacesResponse, error) {
 	var res accessv1.JoinWorkspacesResponse
 	if err := c.client.CallUnary(ctx, accessServiceJoinWorkspacesSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *accessServiceClient) ChangePassword(ctx context.Context, req *accessv1.ChangePasswordRequest) (*accessv1.ChangePasswordResponse, error) {
+	var res accessv1.ChangePasswordResponse
+	if err := c.client.CallUnary(ctx, accessServiceChangePasswordSpec(), req, &res); err != nil {
 		return nil, err
 	}
 	return &res, nil
@@ -297,6 +330,18 @@ func (h accessServiceHandler) joinWorkspaces(ctx context.Context, _ connect.Spec
 		return err
 	}
 	res, err := h.svc.JoinWorkspaces(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h accessServiceHandler) changePassword(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req accessv1.ChangePasswordRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.ChangePassword(ctx, &req)
 	if err != nil {
 		return err
 	}
