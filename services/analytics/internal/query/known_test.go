@@ -23,8 +23,8 @@ func TestWhichDaysAreSettledIsAskedOnceAPage(t *testing.T) {
 		other.workspace = uuid.New()
 		questions := 0
 		ask := func(context.Context) (*known, error) {
-			questions++ // one at a time in this bubble
-			time.Sleep(100 * time.Millisecond)
+			questions++                                                      // one at a time in this bubble
+			time.Sleep(100 * time.Millisecond)                               //nolint:forbidigo // virtual time
 			return &known{days: map[int64]uint64{1: uint64(questions)}}, nil //nolint:gosec // small
 		}
 		want := func(key knownKey, settlement uint64) {
@@ -40,15 +40,15 @@ func TestWhichDaysAreSettledIsAskedOnceAPage(t *testing.T) {
 		}
 		page.Wait()
 		want(other, 2)
-		time.Sleep(knownFor/2 - 201*time.Millisecond)
+		time.Sleep(knownFor/2 - 201*time.Millisecond) //nolint:forbidigo // virtual time
 		want(key, 1)
-		time.Sleep(time.Millisecond)
-		want(key, 1) // and it is asked for again
+		time.Sleep(time.Millisecond) //nolint:forbidigo // virtual time
+		want(key, 1)                 // and it is asked for again
 		want(key, 1)
-		time.Sleep(101 * time.Millisecond)
-		want(key, 3)   // late clicks of a day may have come
-		want(other, 2) // asked for at the same time
-		time.Sleep(time.Hour)
+		time.Sleep(101 * time.Millisecond) //nolint:forbidigo // virtual time
+		want(key, 3)                       // late clicks of a day may have come
+		want(other, 2)                     // asked for at the same time
+		time.Sleep(time.Hour)              //nolint:forbidigo // virtual time
 		want(other, 5)
 		if len(l.asked) != 1 {
 			t.Errorf("%d answers are kept", len(l.asked))
@@ -62,7 +62,7 @@ func TestAnErrorIsOfThoseWhoWaitedForIt(t *testing.T) {
 		l := lately{life: knownFor, asked: map[knownKey]*asked{}}
 		failure := errors.New("away")
 		ask := func(ctx context.Context) (*known, error) {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // virtual time
 			return nil, errors.Join(failure, ctx.Err())
 		}
 		impatient, cancel := context.WithCancel(t.Context())
