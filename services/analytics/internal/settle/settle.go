@@ -41,7 +41,7 @@ const (
 	// hoursKept is longer than query.HoursKept, so that no question under way misses them.
 	hoursKept = 100
 	// maxMemory is for one statement, in bytes, and spillFrom what its groups may take of it
-	// before they go to disk: a day may have any number of clicks.
+	// before the server moves them to disk. How large a day that carries was not measured.
 	maxMemory = 4 << 30
 	spillFrom = maxMemory / 2
 	// maxTries bounds what is tried again and again, until the process is started anew.

@@ -26,8 +26,8 @@ const (
 
 // Feed listens to what changes and tells a Lookup. Redis delivers a message at
 // most once, so everything that can go wrong ends in a flush: a message that does
-// not follow the one before it, a message that cannot be read, silence, a new
-// connection.
+// not follow the one before it, a message that cannot be read, a new connection,
+// heartbeats after silence. Silence itself ends the lease.
 type Feed struct {
 	client redis.UniversalClient
 	lookup *Lookup
